@@ -86,7 +86,8 @@ class Sgmc(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; show no error if the reader of its output stops early, as ``head`` does.
 
-        Ctrl-C is reported elsewhere, because click would print a blank line into a log of JSON lines.
+        Ctrl-C is reported elsewhere, because click would print a blank line into a log of JSON
+        lines.
         """
         try:
             result = super().invoke(ctx)

@@ -66,8 +66,8 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 class Described(click.Command):
     """A command whose options are listed under headings, each with its default in brackets.
 
-    If the command has ``--help-all`` (`help_all`), ``--help`` lists only the options that most people
-    use, without headings, and ``--help-all`` lists all options.
+    If the command has ``--help-all`` (`help_all`), ``--help`` lists only the options that most
+    people use, without headings, and ``--help-all`` lists all options.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ EACH = 6
 class SeveralScreen(Screen):
     """Prints the progress of several chains; implements `pysgrld.train.processes.Watcher`.
 
-    A line common to all chains is printed once. In a log, each evaluation of a chain is one line. On
-    a terminal, one line above the bar is printed when all chains have been evaluated.
+    A line common to all chains is printed once. In a log, each evaluation of a chain is one line.
+    On a terminal, one line above the bar is printed when all chains have been evaluated.
 
     Parameters
     ----------

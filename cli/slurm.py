@@ -1,8 +1,8 @@
 """``sgmc slurm``: batch scripts for SLURM, for one job or for an array of jobs.
 
-A script starts ``sgmc`` with ``srun``, so that ``sgmc`` and not the shell gets the signal before the
-time limit. ``sgmc`` then writes a checkpoint and exits with code 85, and the script puts the job back
-into the queue. ``scancel`` ends the shell too, so the job is not put back.
+A script starts ``sgmc`` with ``srun``, so that ``sgmc`` and not the shell gets the signal before
+the time limit. ``sgmc`` then writes a checkpoint and exits with code 85, and the script puts the
+job back into the queue. ``scancel`` ends the shell too, so the job is not put back.
 """
 
 from __future__ import annotations
@@ -384,8 +384,8 @@ class Job(NamedTuple):
     Attributes
     ----------
     command : tuple of str
-        Arguments of ``sgmc``. ``{i}`` stands for the number of a job in the array, from 1, ``{n}`` for
-        the number of jobs, and ``{NAME}`` for the job's value of ``over``.
+        Arguments of ``sgmc``. ``{i}`` stands for the number of a job in the array, from 1, ``{n}``
+        for the number of jobs, and ``{NAME}`` for the job's value of ``over``.
     seconds : float
         Time limit of each job.
     cpus : int
@@ -397,9 +397,9 @@ class Job(NamedTuple):
     over : mapping of str to tuple of str
         Values of each name; the array has one job for each combination of values.
     restarts : int or None
-        Maximum number of times that a job is put back into the queue. With None, training is put back
-        whenever it exits with 85, as it refuses a third start without progress by itself; any other
-        command `RESTARTS` times.
+        Maximum number of times that a job is put back into the queue. With None, training is put
+        back whenever it exits with 85, as it refuses a third start without progress by itself; any
+        other command `RESTARTS` times.
     setup : str
         Shell lines before ``srun``, for example to load modules or activate an environment.
     program : tuple of str
@@ -446,8 +446,8 @@ class Job(NamedTuple):
         Raises
         ------
         UsageError
-            If both ``array`` and ``over`` are given, if there are too many jobs, or if ``over`` has a
-            reserved name (``i``, ``n``).
+            If both ``array`` and ``over`` are given, if there are too many jobs, or if ``over`` has
+            a reserved name (``i``, ``n``).
         """
         if not self.over and self.array is None:
             return [{}]

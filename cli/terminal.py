@@ -150,8 +150,8 @@ def table(
 ) -> tuple[list[str], list[str]]:
     """Lay out a table so that it keeps to a maximum width.
 
-    Dispensable columns are dropped until the table fits. If it still does not fit, a first cell that is
-    too long gets a line of its own.
+    Dispensable columns are dropped until the table fits. If it still does not fit, a first cell
+    that is too long gets a line of its own.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""Fail points: places at which a test makes the input and output of the run directory fail on purpose.
+"""Fail points: places in the code where a test can make input or output of a run directory fail.
 
-``SGMC_FAILPOINT=name:action[:nth]`` acts at the nth time (1) that the program passes a point with a
-name that matches the shell pattern ``name``; ``nth+`` acts from then on. Actions: ``kill``
-(SIGKILL), ``sleep`` (one second), ``short`` (a write takes only half of its bytes), or the name of
-an errno (``EIO``, ``ENOSPC``, ...).
+``SGMC_FAILPOINT=name:action[:nth]`` performs an action at the nth time (by default the first) that
+the program passes a point whose name matches the shell pattern ``name``; with ``nth+`` also at
+every later time. Actions are ``kill`` (SIGKILL), ``sleep`` (one second), ``short`` (a write takes
+only half of its bytes), and the names of errno codes (``EIO``, ``ENOSPC``, ...).
 
-A release ignores all this twice over: nothing is armed unless ``SGMC_TEST=1`` is set as well, and
-a wheel may leave this file out, for ``files.py`` then has points that do nothing.
+A release ignores fail points for two reasons: none is armed unless ``SGMC_TEST=1`` is set as well,
+and a wheel may leave this file out, because ``files.py`` then defines points that do nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class _Armed(NamedTuple):
 _armed: _Armed | None = None
 _hits = 0
 
-#: Names of the points that were passed, if a test has set it to a list.
+#: Names of the points that the program has passed; recorded if a test sets this to a list.
 passed: list[str] | None = None
 
 
 def arm(spec: str | None) -> None:
-    """Arm a fail point given as ``name:action[:nth]``. Disarm it if `spec` is None.
+    """Arm the fail point ``name:action[:nth]``, or disarm the present one if `spec` is None.
 
     Raises
     ------
@@ -54,12 +54,12 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Pass a point; True asks the caller for a short write.
+    """Mark a point in the code, and perform the armed action; True asks for a short write.
 
     Raises
     ------
     OSError
-        With the errno that was armed.
+        With the armed errno.
     """
     global _hits
     if passed is not None:

@@ -1,9 +1,9 @@
-"""Writes that the disk refused: they are queued and tried again in order, and a loss is reported.
+"""Queue of failed writes, which are retried in order; the user is told if any are lost.
 
 A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
-status and posterior samples that cannot be written wait in memory and are written before anything
-that comes later. No checkpoint is committed while an earlier sample waits: a run that is resumed
-from the checkpoint before it draws the same sample again.
+status and posterior samples that cannot be written wait in memory, and are written before any later
+data of the same kind. No checkpoint is committed while an earlier sample waits: if the run is
+resumed from an older checkpoint, it draws the same sample again.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Bytes of samples that may wait, in addition to the first one. The run ends if more would wait.
+#: Maximum number of bytes of waiting samples, without the first one. With more, the run ends.
 HELD = 64 << 20
 
 
 class Backlog:
-    """Writes to a locked run; refused writes wait and are tried again in order.
+    """Writes to a locked run, and retries failed writes in order.
 
-    Every method raises `GoneError` if the folder was removed or taken over: there is then nothing
-    to write to.
+    Every method raises `GoneError` if the folder was removed or taken over by another process.
 
     Parameters
     ----------
     run : RunDirectory
     note : callable (str)
-        Called with a line at the first failure of each kind, and when all waiting writes succeeded.
+        Called with a message at the first failure for each file, and when all its waiting writes
+        have succeeded.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
@@ -43,12 +43,12 @@ class Backlog:
         self._held = 0
 
     def log_event(self, event: str, **fields: Any) -> None:
-        """Append one event to ``log.jsonl``, with the present time."""
+        """Append one event to ``log.jsonl``, with the time of this call."""
         line = {"time": jsonio.now(), **fields}
         self.write(LOG, partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``."""
+        """Replace ``status.json``; a waiting older status is dropped."""
         self._waiting[STATUS] = []
         self.write(STATUS, partial(self.run.set_status, state, **fields))
 
@@ -60,12 +60,12 @@ class Backlog:
         *,
         top_words: bool = False,
     ) -> None:
-        """Keep the posterior sample of an iteration; the arrays must not change afterwards.
+        """Store the posterior sample of an iteration; the caller must not change the arrays later.
 
         Raises
         ------
         WriteError
-            If more samples wait than there is room for.
+            If the waiting samples take more than `HELD` bytes.
         """
         first = not self._waiting.get(SAMPLES)
         write = partial(self.run.samples.write, step, parts, invariants, top_words=top_words)
@@ -91,14 +91,14 @@ class Backlog:
         spared: int | None,
         invariants: Mapping[str, Invariant],
     ) -> Path:
-        """Write a checkpoint, after all writes that wait.
+        """Write a checkpoint, after all waiting writes.
 
         Raises
         ------
         WriteError
-            If it cannot be written, or samples that it would count cannot.
+            If the checkpoint, or an earlier sample, cannot be written.
         NumericalError
-            If an array holds what no state can hold.
+            If an array has a value that no valid state has.
         """
         self.flush()
         if self._waiting.get(SAMPLES):
@@ -112,17 +112,17 @@ class Backlog:
         return folder
 
     def flush(self) -> None:
-        """Try the writes that wait again."""
+        """Retry the waiting writes."""
         for name in list(self._waiting):
             self.write(name)
 
     def finish(self) -> None:
-        """Try the writes that wait once more, at the end of a run.
+        """Retry the waiting writes for the last time, at the end of a run.
 
         Raises
         ------
         WriteError
-            If something could not be written; the message lists it.
+            If a write failed again; the message lists all that are missing.
         """
         self.flush()
         missing = [
@@ -136,7 +136,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Try the writes to a file, or to the folder of samples, that wait, then one more."""
+        """Retry the waiting writes to a file or to the folder of samples, then do the new write."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

@@ -1,4 +1,4 @@
-"""Folders of chains: ``chain-1``, ``chain-2``, ... in one folder, each a run of its own."""
+"""Folders of several chains, with the run of each chain in ``chain-1``, ``chain-2``, ..."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"chain-([1-9]\d{0,8})")
 
 
 def chain_path(folder: Path, number: int) -> Path:
-    """Return the folder of the chain of a number, counted from 1.
+    """Return the folder of the chain with a given number.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def chain_path(folder: Path, number: int) -> Path:
 
 
 def chain_number(path: Path) -> int:
-    """Return the number of the chain in a folder of `chains_of`.
+    """Return the number of the chain in a folder that `chains_of` returned.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def chain_number(path: Path) -> int:
 
 
 def called(path: Path) -> str:
-    """Name a run by its folder; name a chain by the folder of its chains too, without their parents.
+    """Return the name of a run for messages: its folder's name, or for a chain ``FOLDER, chain N``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def called(path: Path) -> str:
     Returns
     -------
     str
-        The name, for messages.
+        The name, without parent folders.
     """
     if not _NAME.fullmatch(path.name):
         return path.name
@@ -68,7 +68,7 @@ def called(path: Path) -> str:
 
 
 def chains_of(folder: Path) -> list[Path]:
-    """List the chains in a folder, by number; an empty list if it holds none or cannot be read.
+    """Return the chains in a folder, by number; an empty list if it has none or cannot be read.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains to continue, or only the corpus for them."""
+    """Return True if a folder has chains that can be continued, or only the corpus for chains."""
     if chains_of(folder):
         return True
     with contextlib.suppress(OSError):

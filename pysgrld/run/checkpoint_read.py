@@ -1,12 +1,12 @@
-"""Reading checkpoints: every byte is verified, and no file decides how much memory is allocated.
+"""Reading of checkpoints: every byte is verified, and memory is allocated only for checked sizes.
 
-In order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values, and the identity
-of the configuration. `pysgrld.run.checkpoint_write` writes them.
+The checks are, in order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values,
+and the identity of the configuration. `pysgrld.run.checkpoint_write` writes checkpoints.
 
-The manifest describes a checkpoint, and has a digest of every byte, its own included. It is the
-canonical JSON of its content. So after a change of any byte it is either no longer canonical, or
-does not agree with the field ``digest``. All later schemas will have that envelope: a newer schema
-is reported only if the manifest around it is whole.
+The manifest describes a checkpoint. Its digests cover every byte, including its own bytes. It is
+written as canonical JSON. So after a change of any byte it is either no longer canonical, or does
+not agree with the field ``digest``. All later schemas will have this field: a newer schema is
+reported only if the manifest is undamaged.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ FORMAT, SCHEMA = "sgmc-checkpoint", 1
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"
 
-#: Errors of the system that concern the file, and not the present state of this machine.
+#: Operating-system errors which show that the file is damaged, and not just unreadable at present.
 _BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 _TABLES = ("config", "files", "tensors", "append", "samples", "meta")
 _KEYS = {"format", "schema", "min_reader", "sgmc", "written", "step", "identity", *_TABLES}
 
-#: Prefix of a damaged checkpoint that was set aside.
+#: Prefix that is given to the name of a damaged checkpoint.
 CORRUPT = ".corrupt-"
 
-#: Prefix of a whole checkpoint that is being replaced by one of the same step.
+#: Prefix that is given to a good checkpoint while another one of the same step replaces it.
 REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
-    """A verified checkpoint; its large arrays are read at each access."""
+    """A verified checkpoint; large arrays are read from the file at each access."""
 
     step: int
     arrays: Mapping[str, Array]
@@ -62,18 +62,18 @@ class Checkpoint(NamedTuple):
 
 
 class CheckpointReport(NamedTuple):
-    """A description of a checkpoint, with the first of its faults.
+    """A description of a checkpoint, with the first problem found in it.
 
     Attributes
     ----------
     step, path
-        Iterations done, and its folder.
+        Number of iterations done, and folder of the checkpoint.
     problem : str or None
-        The first check that failed, or None if all succeeded.
+        Description of the first check that failed, or None if all succeeded.
     written : str
-        UTC time.
+        UTC time at which it was written.
     size : int
-        Bytes of its state.
+        Size of its state file in bytes.
     tensors : dict
         dtype and shape of each array.
     meta : dict
@@ -93,20 +93,21 @@ class CheckpointReport(NamedTuple):
 
 
 def folder_step(name: str) -> int | None:
-    """Return the iteration of a checkpoint's folder, one that is being replaced included."""
+    """Return the iteration in the name of a checkpoint's folder, also while it is replaced."""
     if name.startswith(REPLACED):
         name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
     return parse_step(name)
 
 
 def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
-    """List the committed checkpoints of a run, newest first; none if the folder is unreadable."""
+    """Return the committed checkpoints of a run, newest first; [] if the folder is unreadable."""
     folder = run / "checkpoints"
     try:
         names = [entry.name for entry in folder.iterdir()]
     except OSError:
         return []
-    # A kill between the two renames of a replacement leaves only the old one, under another name.
+    # If sgmc is killed between the two renames of a replacement, only the old checkpoint is left,
+    # under another name.
     folders: dict[int, Path] = {}
     for name in sorted(names, key=lambda name: name.startswith(REPLACED)):
         if (step := folder_step(name)) is not None:
@@ -115,7 +116,7 @@ def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
 
 
 def damaged_checkpoints(run: Path) -> list[Path]:
-    """List the damaged checkpoints that earlier starts have set aside."""
+    """Return the damaged checkpoints that earlier starts have renamed."""
     try:
         return sorted((run / "checkpoints").glob(f"{CORRUPT}*"))
     except OSError:
@@ -133,15 +134,15 @@ def read_checkpoint(
     run_identity : Identity or None
         Identity of the run's configuration, or None to skip that check.
     invariants : mapping
-        Further conditions on the arrays, by pattern of names; every float must be finite in any
-        case.
+        Additional conditions on the arrays, by pattern of array names; all floats must be finite in
+        any case.
 
     Raises
     ------
     DamagedError
-        Naming the file and the check that failed.
+        If a check fails; the message names the file and the check.
     MismatchError
-        If it is whole and belongs to another configuration.
+        If it is undamaged but belongs to another configuration.
     CheckpointError
         If it was written by a newer sgmc, or cannot be opened by this user.
     """
@@ -162,7 +163,7 @@ def read_checkpoint(
     ):
         summary = f"{folder}: written under another configuration than config.json has now"
         raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
-    # For a reader without the lock the folder may be gone by now; the arrays read are whole.
+    # Without the lock, another process may have deleted the folder by now. The arrays are verified.
     with contextlib.suppress(OSError):
         extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
         if extra:
@@ -173,7 +174,7 @@ def read_checkpoint(
 def newest(
     run: Path, run_identity: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """Return the newest checkpoint that verifies, and the damaged ones after it, with their problems.
+    """Return the newest good checkpoint, and the damaged newer ones with their problems.
 
     Parameters
     ----------
@@ -181,16 +182,16 @@ def newest(
     run_identity : Identity
         Identity of the run's configuration.
     required : bool
-        True to raise an error also if the run has no checkpoint at all.
+        True to raise an error even if the run has no checkpoint at all.
     invariants : mapping
         As for `read_checkpoint`.
 
     Raises
     ------
     CheckpointError
-        If none is usable although some exist, or one is required.
+        If checkpoints exist but none is usable, or if none exists although one is required.
     MismatchError
-        If the newest whole one belongs to another configuration.
+        If the newest good one belongs to another configuration.
     """
     for _ in range(5):
         damaged: list[tuple[Path, str]] = []
@@ -199,7 +200,7 @@ def newest(
             try:
                 checkpoint = read_checkpoint(folder, run_identity, invariants)
             except DamagedError as error:
-                # A reader without the lock may meet a checkpoint just when retention deletes it.
+                # Without the lock, another process may have deleted this checkpoint as an old one.
                 if folder.exists():
                     damaged.append((folder, str(error)))
                 else:
@@ -228,15 +229,15 @@ def newest(
 def list_checkpoints(
     path: Path, *, verify: bool = False, invariants: Mapping[str, Invariant] = NONE
 ) -> list[CheckpointReport]:
-    """List the checkpoints of a run, oldest first, while it may be training.
+    """Return reports on the checkpoints of a run, oldest first; the run may be training.
 
-    Checkpoints that retention deletes meanwhile are left out: they were not damaged.
+    Checkpoints that the run deletes as old ones meanwhile are left out, as they are not damaged.
 
     Parameters
     ----------
     path : Path
     verify : bool
-        True to read every byte of each, and not only the manifests.
+        True to read every byte of each checkpoint, and not only the manifests.
     invariants : mapping
         As for `verify_checkpoint`.
 
@@ -252,8 +253,8 @@ def list_checkpoints(
             _report(step, folder, whole=verify, invariants=invariants)
             for step, folder in checkpoint_folders(path)
         ]
-        # Deleted by retention while it was looked at: not damaged, gone. If that is true of all of
-        # them there are newer ones.
+        # Leave out checkpoints that the run has deleted as old ones meanwhile. If it has deleted
+        # all of them, it has written newer ones: try again.
         existing = [r for r in reversed(reports) if r.problem is None or r.path.exists()]
         if existing or not reports:
             break
@@ -261,15 +262,15 @@ def list_checkpoints(
 
 
 def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) -> CheckpointReport:
-    """Read every byte of one checkpoint and return a report with its first fault, changing nothing.
+    """Read every byte of one checkpoint and report its first problem; no file is changed.
 
     Parameters
     ----------
     path : Path
         The folder ``.../checkpoints/step-NNNNNNNN``.
     invariants : mapping
-        Further conditions on its arrays, by pattern of names; every float must be finite in any
-        case.
+        Additional conditions on its arrays, by pattern of array names; all floats must be finite in
+        any case.
 
     Raises
     ------
@@ -311,29 +312,29 @@ def _report(
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the bytes of the manifest with this content.
+    """Return the bytes of a manifest with the given content.
 
     Raises
     ------
     ValueError
-        If something in it is no plain JSON, NaN for instance.
+        If a value cannot be represented in JSON, for instance NaN.
     """
     content = jsonio.plain(content, where="manifest")
     digest = hashlib.sha256(jsonio.pretty(content)).hexdigest()
     return jsonio.pretty({**content, "digest": digest})
 
 
-#: The line of a manifest's digest, and the comma between it and what comes after, if anything does.
+#: The line of a manifest that has the digest, and the comma after it unless the line is the last.
 _DIGEST = re.compile(rb'\n  "digest": "([0-9a-f]{64})"(,?)')
 
 
 def unseal(path: Path, data: bytes) -> dict[str, Any]:
-    """Return the content of a manifest.
+    """Return the verified content of a manifest.
 
     Raises
     ------
     DamagedError
-        If any byte is not as it was written.
+        If any byte was changed.
     """
     try:
         content = jsonio.parse(data)
@@ -342,7 +343,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path}: {error}") from None
     if match := _DIGEST.search(data):
-        # the digest covers all other bytes, as `seal` would write them without it
+        # The digest covers all other bytes, in the form in which `seal` hashed them.
         before, after = data[: match.start()], data[match.end() :]
         rest = (before if match[2] else before.removesuffix(b",")) + after
         if content.pop("digest", None) == match[1].decode() == hashlib.sha256(rest).hexdigest():
@@ -351,12 +352,12 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
-    """Return size and digest of the files in a table of a manifest, by their names."""
+    """Return the sizes and digests of the files in a table of a manifest, by file name."""
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
 
 
 def recorded(run: Path, table: str) -> dict[str, Written]:
-    """Return size and digest of the files in a table of the newest manifest that is whole; else none."""
+    """Return sizes and digests by file name from the newest undamaged manifest; {} without one."""
     for _, folder in checkpoint_folders(run):
         with contextlib.suppress(DamagedError, CheckpointError):
             return digests(read_manifest(folder), table)
@@ -364,7 +365,7 @@ def recorded(run: Path, table: str) -> dict[str, Written]:
 
 
 def warn_of_changed(run: Path, name: str) -> None:
-    """Warn, once, of a growing file that does not agree with the record in the newest checkpoint."""
+    """Warn once if an append-only file does not agree with its record in the newest checkpoint."""
     path = run / name
     written = recorded(run, "append").get(name)
     if written is None or path in _warned:
@@ -386,9 +387,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     DamagedError
-        If it is missing, damaged, or that of another checkpoint.
+        If it is missing, damaged, or belongs to another checkpoint.
     CheckpointError
-        If it is whole but was written by a newer sgmc, or cannot be opened by this user.
+        If it is undamaged but was written by a newer sgmc, or if this user cannot open it.
     """
     path = folder / MANIFEST
     try:
@@ -428,11 +429,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Return the error for a failed read: the file is damaged, or cannot be read now."""
+    """Return the error for a failed read: the file is damaged, or unreadable at present."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")
-    # EIO: a bad sector. EINVAL, ELOOP, ENXIO, EFBIG: not the kind of file that was written.
+    # EIO means a bad sector; the other codes mean that this is not the file that sgmc wrote.
     if error.errno in (errno.EIO, errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EFBIG):
         return DamagedError(f"{path}: {reason}")
     return CheckpointError(f"{path}: cannot be read: {reason}; make it readable, then try again")

@@ -1,8 +1,8 @@
-"""Writing checkpoints: one rename commits, and a committed checkpoint is never modified.
+"""Writing of checkpoints: a rename commits them, and a committed checkpoint is never modified.
 
-The state is written and flushed in a temporary folder, then the manifest, then the folder, which
-is renamed to its final name; then the parent folder is flushed. Only then is the checkpoint
-spoken of, and only then are older ones deleted, oldest first.
+The state and then the manifest are written and flushed in a temporary folder. The folder is flushed
+and renamed to its final name, and the parent folder is flushed. Only then is the checkpoint
+reported, and only then are older checkpoints deleted, oldest first.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
-#: Files of a checkpoint.
+#: Names of the files of a checkpoint.
 FILES = (STATE, MANIFEST)
-#: Parts of a manifest that two checkpoints of the same moment share.
+#: Keys of a manifest whose values are equal in two checkpoints of the same state.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
 
@@ -63,32 +63,32 @@ def commit(
     tables: Callable[[], dict[str, Any]],
     invariants: Mapping[str, Invariant],
 ) -> Path:
-    """Write a checkpoint and return its folder, durable when this returns.
+    """Write a checkpoint durably, and return its folder.
 
     Parameters
     ----------
     run : Path
     step : int
-        Iterations done.
+        Number of iterations done.
     arrays, meta
         Arrays and plain values that the next step needs.
     run_identity : Identity
         Identity of the run's configuration.
     tables : callable () -> dict
-        The append table (``append``, ``samples``), called when the state is on disk; it makes the
-        files it describes durable.
+        Returns the tables ``append`` and ``samples`` of the manifest, and makes the files in them
+        durable; called when the state is on disk.
     invariants : mapping
-        Further conditions on the arrays, by pattern of names; every float must be finite in any
-        case.
+        Additional conditions on the arrays, by pattern of array names; all floats must be finite in
+        any case.
 
     Raises
     ------
     OSError
-        If any system call failed; nothing of the new checkpoint is left.
+        If a system call failed; the partial checkpoint was removed.
     NumericalError
-        If an array holds a value that no state can hold; nothing was written.
+        If an array has a value that no valid state has; nothing was written.
     ValueError
-        If `arrays` or `meta` cannot be stored at all.
+        If `arrays` or `meta` have a type or value that the format does not support.
     """
     for name, array in arrays.items():
         if problem := violation(name, array, invariants, finite=True):
@@ -108,7 +108,7 @@ def commit(
         "append": {},
         "samples": {},
     }
-    seal(manifest)  # refuse values that cannot be stored before anything is written
+    seal(manifest)  # raises an error if a value cannot be stored, before anything is written
     final = run / "checkpoints" / step_name(step)
     temporary = final.with_name(temporary_name(final.name))
     fail_point("checkpoint.mkdir")
@@ -126,7 +126,7 @@ def commit(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    # A hint for people and shell scripts: no reader here believes it, so it may fail.
+    # Only people and shell scripts use the file ``latest``, so a failure to write it is no error.
     with contextlib.suppress(OSError):
         replace_file(final.parent / "latest", [f"{final.name}\n".encode()], "hint")
     return final
@@ -139,10 +139,10 @@ def _replace(
     run_identity: Identity,
     invariants: Mapping[str, Invariant],
 ) -> None:
-    """Commit a checkpoint if its step already has one.
+    """Commit a checkpoint of a step that already has one.
 
-    The same state is left as it is. Another one (more was written to the metrics since, or the
-    old one is damaged) is moved aside first, to a name that readers know.
+    If both have the same state, the old one stays. If not, because metrics were added since or the
+    old one is damaged, the old one is first renamed to a name that readers recognise.
     """
     whole = True
     try:
@@ -168,7 +168,8 @@ def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
 
     The checkpoint of the iteration ``spared`` stays as well.
 
-    A path that cannot be removed is warned of and left: the checkpoint just written is good.
+    If a path cannot be removed, a warning is logged: this is no error, as the new checkpoint is
+    good.
     """
     for step, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
         if older != newest and step != spared:
@@ -178,7 +179,7 @@ def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
 
 
 def _remove(folder: Path, point: str) -> None:
-    """Remove a checkpoint, or warn that it cannot be removed, as when a user put files into it."""
+    """Remove a checkpoint; warn if this fails, for instance because a user put files into it."""
     try:
         remove_folder(folder, point, FILES)
     except (OSError, OutputError) as error:
@@ -187,18 +188,18 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove checkpoints of later iterations; return False and remove none if `step` has none."""
+    """Remove the checkpoints after `step`; if `step` itself has none, return False instead."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
-    for later, folder in checkpoints:  # the newest first, so that a kill leaves a run to resume
+    for later, folder in checkpoints:  # newest first: if killed midway, the run can be resumed
         if later > step:
             remove_folder(folder, "discard", FILES)
     return True
 
 
 def restore_replaced(run: Path) -> None:
-    """Finish or undo a replacement that a kill has interrupted; the caller holds the lock."""
+    """Finish or undo a replacement during which sgmc was killed; the caller holds the lock."""
     folder = run / "checkpoints"
     for aside in sorted(folder.glob(f"{REPLACED}*")):
         step = folder_step(aside.name)
@@ -209,25 +210,25 @@ def restore_replaced(run: Path) -> None:
 
 
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
-    """Write the arrays of a run that failed to ``failed-step-NNNNNNNN.safetensors``, as they are.
+    """Write the unchecked arrays of a failed run to ``failed-step-NNNNNNNN.safetensors``.
 
-    It is no checkpoint: no run can resume from it, and it may hold NaN. A file of an earlier start
-    at the same step is replaced.
+    The file is no checkpoint: no run can resume from it, and it may have NaN. It replaces a file of
+    an earlier start at the same step.
 
     Parameters
     ----------
     run : Path
         Folder of the run.
     step : int
-        Iterations done.
+        Number of iterations done.
     arrays : mapping
-        State by name, with any values.
+        Arrays of the state by name, with any values.
 
     Returns
     -------
     str
-        The path of the state, or the reason why it could not be saved, and the path of the last
-        good checkpoint: for the message.
+        Text for the error message: the path of the file or the reason why it could not be written,
+        and the path of the last good checkpoint.
     """
     path = run / f"failed-{step_name(step)}.safetensors"
     good = next((folder.name for _, folder in checkpoint_folders(run)), "none yet")

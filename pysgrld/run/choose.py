@@ -1,4 +1,4 @@
-"""The run that a command means, and the decision to begin it, to resume it, or to do nothing."""
+"""Choice of the run that a command refers to, and of starting it, resuming it or doing nothing."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ from pysgrld.run.ownership import is_marked
 
 logger = logging.getLogger(__name__)
 
-#: The folder of runs, without ``--out``.
+#: Default folder of runs, used without ``--out``.
 ROOT = Path("sgmc-runs")
 
 LATEST = "latest"
 
 
-#: Starts at the same moment may meet each other's probes in an empty folder: they try again.
+#: Maximum number of attempts, as simultaneous starts may interfere with each other's folders.
 _TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """The place for a new run, and the runs there that may be continued.
+    """The folder for a new run, and existing runs that could be resumed instead.
 
     Attributes
     ----------
     path : Path
-        The folder that a new run would get.
+        Folder that a new run would get.
     runs : tuple of Path
-        Existing runs that may be continued, the likeliest first.
+        Existing runs that could be resumed, the first choice first.
     named : bool
-        True if a person named the folder (``--out`` or ``--resume RUN``): then another
-        configuration there is an error and not just another run.
+        True if the user named the folder (``--out`` or ``--resume RUN``). If a run with another
+        configuration is in that folder, this is then an error.
     """
 
     path: Path
@@ -63,20 +63,20 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A decision to make a new run, to resume one, or to do nothing.
+    """The decision to start a new run, to resume one, or to do nothing.
 
     Attributes
     ----------
     action : {"new", "continue", "finished"}
     path : Path
-        The folder to make, or that of `run`.
+        Folder of the new run or of `run`.
     run : RunDirectory or None
         None for "new".
     required : bool
         True if a checkpoint must exist: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
-        Differences from the earlier starts that may change bits (instruction set, versions), to be
-        logged.
+        Messages on differences from earlier starts (instruction set, versions), with which results
+        stay the same in distribution but may differ in bits.
     """
 
     action: Literal["new", "continue", "finished"]
@@ -90,7 +90,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the latest run, or folder of chains: what a command means without a name.
+    """Return the latest run or folder of chains, which commands use if no run is named.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ def latest_run(root: Path = ROOT) -> Path:
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    candidates: list[tuple[float, str, Path]] = []  # with the time of the last event in a log
+    candidates: list[tuple[float, str, Path]] = []  # time of the last logged event, name, path
     if is_folder(root):
         for path in list_folder(root):
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            with contextlib.suppress(MissingInputError):  # owned by another person
+            with contextlib.suppress(MissingInputError):  # unreadable: it belongs to another user
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
                 changed = 0.0
@@ -132,13 +132,13 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _is_name(content: bytes) -> bool:
-    """Return True if a file has the form that `set_latest` writes: a name of a folder, and a line end."""
+    """Return True if content has the form that `set_latest` writes: a folder's name, a line end."""
     line, end, rest = content.partition(b"\n")
     return not content or bool(line and end and not rest and b"/" not in line)
 
 
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Record the latest run or folder of chains, if directly under `root`; never an error.
+    """Record the latest run or folder of chains if it is directly in `root`; never raise an error.
 
     Parameters
     ----------
@@ -153,36 +153,36 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        temporary = path / temporary_name(LATEST)  # the next start would remove it
+        temporary = path / temporary_name(LATEST)  # if it is left over, the next start removes it
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
     except OSError as error:
         logger.warning("%s: cannot be written: %s", root / LATEST, error.strerror or error)
 
 
-# ---- looking
+# ---- search for folders
 
 
 def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path | None:
-    """Return the folder that a person names by its path or by its name under `root`, or None if missing.
+    """Return the folder with a given path, or with a given name under `root`, or None if missing.
 
     Parameters
     ----------
     name : str
-        A path, a name under `root`, or "latest" for the run that training began last.
+        A path, a name under `root`, or "latest" for the run that was started last.
     root : Path
     holds : callable (path) -> object
-        Returns a true value if a folder has the wanted content.
+        Returns a true value if a folder has the required content.
 
     Returns
     -------
     Path or None
-        The folder with the wanted content.
+        The folder with the required content.
 
     Raises
     ------
     MissingInputError
-        If the system refuses to look up one of the two paths, and the other is no such folder.
+        If the system refuses to look up one of the two paths, and the other one is not suitable.
     """
     refusal = None
     for path in (Path(name), root / name):
@@ -200,17 +200,17 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 
 
 def check_writable(path: Path) -> None:
-    """Check that a folder can be made at a path, by making and removing it.
+    """Check that a folder can be made at a path, by making and removing a temporary folder nearby.
 
     Parameters
     ----------
     path : Path
-        The folder to be made later; it is left as it is.
+        The folder to be made later; it is not changed.
 
     Raises
     ------
     OutputError
-        If that fails.
+        If no folder can be made.
     """
     for attempt in range(_TRIES):
         place = path
@@ -221,19 +221,19 @@ def check_writable(path: Path) -> None:
             probe.mkdir()
         except OSError as error:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
-                continue  # another start has just replaced it by its run
+                continue  # another start has just put its run in the place of this folder
             raise OutputError(
                 f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
                 "folder with --out"
             ) from error
-        with contextlib.suppress(OSError):  # swept by another start, or moved with the folder
+        with contextlib.suppress(OSError):  # another start has removed or moved it
             probe.rmdir()
-        sweep(place)  # remove the folder of another start that was killed just here
+        sweep(place)  # remove the temporary folder of a start that was killed in this function
         return
 
 
 def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first.
+    """Return the next free path, and the folders called ``name``, ``name-2``, ..., newest first.
 
     Parameters
     ----------
@@ -242,12 +242,12 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
     name : str
         Name without a number.
     holds : callable
-        Returns a true value if a folder has the wanted content.
+        Returns a true value if a folder has the required content.
 
     Returns
     -------
     (Path, list[Path])
-        The next free path, and the folders with the wanted content.
+        The next free path, and the folders with the required content.
     """
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}
@@ -263,30 +263,30 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
-    """Return the place of the run, before anything is read or made.
+    """Find the folder for a new run and the runs that could be resumed, before any input is read.
 
     Parameters
     ----------
     out : Path or None
         ``--out``.
     root : Path
-        The folder of runs, without ``--out``.
+        Folder of runs if ``--out`` is not given.
     name : str
         ``<corpus>-<algo>``.
     resume : str
-        ``auto``, ``never``, or a run: its folder, or its name under `root`.
+        ``auto``, ``never``, or a run, given by its folder or by its name under `root`.
     chains : bool
         True to look for folders of chains instead of runs.
 
     Returns
     -------
     Candidate
-        Place for a new run, and the runs that may be resumed.
+        Folder for a new run, and the runs that could be resumed.
 
     Raises
     ------
     OutputError
-        If the place cannot be written, or holds files that sgmc must not touch.
+        If the folder cannot be written, or has files that sgmc must not change.
     MissingInputError
         If `resume` names no run.
     UsageError
@@ -309,7 +309,7 @@ def find_run(
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
-    # Check this before the run: another start may create the run between the two checks.
+    # This check must precede the check for a run, as another start may create a run in between.
     occupied = is_folder(out, OutputError) and any(
         not is_marked(path.name, PREFIX) for path in list_folder(out, OutputError)
     )
@@ -331,32 +331,32 @@ def _holds_run(path: Path) -> OutputError:
     )
 
 
-# ---- deciding
+# ---- decision between a new and an existing run
 
 
 def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
-    """Decide whether a run begins, resumes, or is done.
+    """Decide whether to start a new run, to resume one, or to do nothing as it is finished.
 
     Parameters
     ----------
     candidate : Candidate
-        Of `find_run`, with the same `resume`.
+        Result of `find_run` with the same `resume`.
     config : mapping
-        The configuration wanted now, as ``config.json`` would hold it; the options that it lists
-        under ``free`` may differ.
+        The requested configuration, in the form of ``config.json``; the options that it lists under
+        ``free`` may differ from the run's.
     resume : str
         ``auto``, ``never``, or a run.
 
     Raises
     ------
     MismatchError
-        If the folder that was named holds a run of another configuration or corpus; one line for
-        each difference, old -> new.
+        If the named folder has a run with another configuration or corpus; the message has one line
+        for each difference, old -> new.
     OutputError
-        If it holds a run and `resume` is ``never``.
+        If the folder has a run and `resume` is ``never``.
     CheckpointError
-        If the run that `resume` names has no checkpoint, or the words of a run to be resumed were
-        changed.
+        If the run named by `resume` has no checkpoint, or the vocabulary of the run to be resumed
+        was changed.
     """
     config = jsonio.plain(dict(config), where="config")
     free = config.get("free", ())
@@ -413,25 +413,25 @@ def claim(
     resume: str,
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
-    """Decide, and lock the run before anything else is written to it; make it if it is new.
+    """Decide which run to use, create it if it is new, and lock it before anything else is written.
 
     Parameters
     ----------
     find : callable () -> Candidate
-        `find_run` with its arguments: what lies there may have changed since it was last looked.
+        `find_run` with its arguments; called again at each attempt, as the folder may have changed.
     config, resume
         As for `decide`.
     vocabulary : sequence of str
-        For a new run.
+        Vocabulary of a new run.
     held : ExitStack
-        Keeps the lock.
+        Stack that holds the lock until it is closed.
     break_lock : bool
-        Take over what a process of another host has left locked.
+        True to take over a lock that a process of another host has left.
 
     Raises
     ------
     LockedError
-        If another process holds the run, or has made it a moment ago.
+        If another process holds the run's lock, or has just made the run.
     SgmcError
         The errors of `find_run`, `decide` and `RunDirectory.create`.
     """
@@ -451,41 +451,43 @@ def claim(
     raise AssertionError("unreachable")
 
 
-# ---- progress between starts: a batch system must not restart a failing run for ever
+# ---- progress between starts, so that a batch system does not restart a failing run for ever
 
-#: Starts without progress after which the next one is refused.
+#: Number of consecutive starts without progress after which the next start is refused.
 FRUITLESS = 2
 
-#: Bytes of the log that hold the last starts. A start that writes more lines has made progress.
+#: Number of bytes read from the end of the log to find the last starts; starts that log more than
+#: this have made progress.
 _LAST = 1 << 16
 
-#: Events after which a start has ended in order, whatever it achieved.
+#: Events that mark a regular end of a start, with or without progress.
 _ENDED = ("finished", "failed", "refused")
 
-#: Signals of the keyboard: no batch system stops a job with them.
+#: Signals that come from the keyboard; a batch system does not stop jobs with them.
 _BY_HAND = ("SIGINT",)
 
 
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
-    """Refuse a third start in a row without progress; the one after it may try again.
+    """Refuse the third of three consecutive starts without progress; the next one is allowed again.
 
-    A start made no progress if it ended without a word, or on request, before it had written a
-    checkpoint of a later step than the one it began at, or more of the short chains before the
-    first checkpoint. Reported errors do not count: they have exit codes of their own. Neither does
-    a start that a person has stopped.
+    A start made no progress if it was killed, or stopped by a signal or a time limit, before it
+    wrote a checkpoint of a later step than the one from which it began or, before the first
+    checkpoint, more iterations of the short chains. A start that reported an error does not count,
+    because errors have exit codes of their own. A start that a person stopped with Ctrl-C does not
+    count either.
 
     Parameters
     ----------
     run : RunDirectory
     step : int
-        Step of the checkpoint from which the run would resume now; 0 without one.
+        Step of the checkpoint from which the run would now resume; 0 without a checkpoint.
     parts : int
-        Iterations of short chains that are stored before the first checkpoint.
+        Number of iterations of the short chains stored so far, before the first checkpoint.
 
     Raises
     ------
     NoProgressError
-        With the way to continue.
+        If the start is refused; the message explains how to continue.
     WriteError
         If the log cannot be written.
     """

@@ -1,4 +1,4 @@
-"""The record of a run in ``config.json``: the types of its parts, and its reading."""
+"""Reading of ``config.json``, the record of a run, and the types of its parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pysgrld.run.files import read_small
 from pysgrld.run.layout import CONFIG, SCHEMA
 from pysgrld.run.schema import misfit
 
-#: The types of the parts of ``config.json`` that are read without their model.
+#: Types of the parts of ``config.json`` that are read without knowledge of the model.
 _RECORD = {
     "options": dict[str, Any],
     "corpus": {
@@ -38,14 +38,14 @@ _RECORD = {
 
 
 def read_config(path: Path) -> bytes:
-    """Return the content of the ``config.json`` of a run, verified.
+    """Return the verified content of a run's ``config.json``.
 
     Raises
     ------
     MissingInputError
-        If the folder holds no run, or the file cannot be read.
+        If the folder has no run, or the file cannot be read.
     CheckpointError
-        If it is damaged, or of a run of another format.
+        If the file is damaged, or has another format.
     """
     file = path / CONFIG
     try:

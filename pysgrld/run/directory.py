@@ -1,7 +1,7 @@
-"""A run directory: the record of a run, and all that is needed to resume it.
+"""A run directory, which has the record of a run and all data needed to resume it.
 
-While a run trains, a person reads its metrics and its log, which are files that only grow with one
-JSON object a line, and its status.
+While a run trains, people can read its status, its metrics and its log. Metrics and log are
+append-only files with one JSON object per line.
 """
 
 from __future__ import annotations
@@ -77,26 +77,26 @@ from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
-#: A vocabulary beyond this was changed after it was written.
+#: Maximum size of a vocabulary file in bytes; a larger file was changed after it was written.
 MAX_VOCABULARY = 1 << 30
 
-#: States of ``status.json``.
+#: Possible values of ``state`` in ``status.json``.
 STATES = ("running", "interrupted", "finished", "failed")
 
 
 class RunDirectory:
-    """An existing run. Make one with `create` or `open`.
+    """An existing run. Use `create` or `open` to get one.
 
-    Whatever changes the chain's record (checkpoints, `rewind`) needs the `lock`; reading never
-    does.
+    Methods that change the record of the chain (checkpoints, `rewind`) need the `lock`; methods
+    that read do not.
 
     Parameters
     ----------
     path : Path
     settings : bytes
-        Content of ``config.json``, as it was written: a removed file is restored from it.
+        Content of ``config.json`` as it was written, to restore the file if it is removed.
     words : sequence of str
-        The vocabulary, if it is known.
+        The vocabulary; empty if it is not known.
     """
 
     def __init__(self, path: Path, settings: bytes, words: Sequence[str] = ()) -> None:
@@ -104,7 +104,7 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # events that are not logged yet
+        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed
 
     @classmethod
@@ -116,29 +116,29 @@ class RunDirectory:
         *,
         held: contextlib.ExitStack | None = None,
     ) -> RunDirectory:
-        """Make a run directory; it appears whole or not at all.
+        """Create a run directory, which gets its name only when it is complete.
 
         Parameters
         ----------
         path : Path
             A path that does not exist, or an empty folder.
         config : mapping
-            Written to ``config.json``, with ``vocabulary`` added. Its list ``free`` names the
-            options that may change at every start.
+            Content of ``config.json``, to which ``vocabulary`` is added. Its list ``free`` names
+            the options that may change at every start.
         vocabulary : sequence of str
-            Written to ``vocab.txt``, one word a line.
+            Words for ``vocab.txt``, one per line.
         held : ExitStack, optional
-            Keeps the lock, which is taken before the folder has its name: no other process can come
-            between.
+            Stack that holds the lock. The lock is taken before the folder gets its final name, so
+            that no other process can take it first.
 
         Raises
         ------
         TakenError
-            If another process has made a run there just now.
+            If another process has just made a run at this path.
         OutputError
             If the folder cannot be made.
         CorpusError
-            If a word cannot be a line of text.
+            If a word cannot be written as a line of text.
         """
         for number, word in enumerate(vocabulary, 1):
             if "\n" in word:
@@ -152,7 +152,7 @@ class RunDirectory:
         digest = hashlib.sha256(text).hexdigest()
         record["vocabulary"] = {"words": len(vocabulary), "sha256": digest}
         settings = jsonio.sealed(record)
-        # A rename would replace a symbolic link; the folder behind it is meant.
+        # Resolve a symbolic link, because a rename would replace the link and not its target.
         path = path.resolve() if path.is_symlink() else path
         lock = None
         try:
@@ -173,7 +173,7 @@ class RunDirectory:
         except BaseException as error:
             if lock is not None:
                 lock.moved(path / LOCK)
-                with contextlib.suppress(GoneError):  # it has its name, but not durably
+                with contextlib.suppress(GoneError):  # it may have its name, but not durably
                     lock.check()
                     shutil.rmtree(path, ignore_errors=True)
                 lock.release()
@@ -196,26 +196,26 @@ class RunDirectory:
         Raises
         ------
         MissingInputError
-            If the folder holds no run, or its ``config.json`` cannot be read.
+            If the folder has no run, or its ``config.json`` cannot be read.
         CheckpointError
-            If that is damaged, or of a run of another format.
+            If ``config.json`` is damaged, or has another format.
         """
         return cls(path, read_config(path))
 
     @property
     def config(self) -> dict[str, Any]:
-        """A copy of the record in ``config.json``, as it was read or written last."""
+        """A copy of the content of ``config.json`` that was last read or written."""
         config: dict[str, Any] = jsonio.unsealed(self._settings, self.path / CONFIG)
         return config
 
     @property
     def identity(self) -> Identity:
-        """The part of the configuration that must not change."""
+        """The identity of the run: the part of its configuration that must not change."""
         return identity(self.config)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The words; word n is column n of matrices over words.
+        """The vocabulary; word n belongs to column n of matrices with one column per word.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class RunDirectory:
         CheckpointError
             If it was changed.
         """
-        # Hashed first: the size that this file claims need not fit into memory.
+        # Hash the file piece by piece before reading it: a changed file may not fit into memory.
         self.check_vocabulary()
         file = self.path / VOCABULARY
         try:
@@ -234,7 +234,7 @@ class RunDirectory:
         return tuple(data.decode("utf-8").split("\n")[:-1])
 
     def check_vocabulary(self) -> None:
-        """Raise an error if the words of the run were changed.
+        """Raise an error if the vocabulary of the run was changed.
 
         Raises
         ------
@@ -255,19 +255,19 @@ class RunDirectory:
             ) from error
 
     def update_free(self, changes: Mapping[str, Any]) -> None:
-        """Record new values of free options; ``config.json`` is replaced at one instant.
+        """Record new values of free options by an atomic replacement of ``config.json``.
 
         Parameters
         ----------
         changes : mapping
-            Option to value, as under ``options``.
+            Values by option name, as under ``options`` in ``config.json``.
 
         Raises
         ------
         CheckpointError
-            If the run does not list one of them as free.
+            If an option is not listed as free.
         WriteError
-            If the file cannot be written; the old one is then intact.
+            If the file cannot be written; the old file is then intact.
         """
         before = self.config
         config = {**before, "options": before.get("options", {}) | jsonio.plain(dict(changes))}
@@ -284,16 +284,16 @@ class RunDirectory:
             replace_file(self.path / CONFIG, [settings], "config")
         self._settings = settings
 
-    # ---- who writes
+    # ---- lock
 
     @contextlib.contextmanager
     def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
-        """Hold the run, for writing; by a lock that was taken already, if one is given.
+        """Lock the run for writing while the block runs, or use the given lock.
 
         Raises
         ------
         LockedError
-            If another process holds it; names host, pid and job.
+            If another process holds the lock; the message names its host, pid and job.
         OutputError, WriteError
             If the file ``lock`` cannot be written.
         """
@@ -313,14 +313,14 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Guard the writing of a file: the run must still be the one that was locked."""
+        """Guard the writing of a file: check the lock, and turn `OSError` into `WriteError`."""
         if self._lock is not None:
             self._lock.check()
         with writing(path):
             yield
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
-        """Append one line to ``metrics.jsonl``; NaN and infinity become null.
+        """Append one record to ``metrics.jsonl``; NaN and infinity become null.
 
         Raises
         ------
@@ -331,14 +331,14 @@ class RunDirectory:
             jsonio.append_line(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
-        """Read the lines of ``metrics.jsonl``: all, or the whole lines in the last `last` bytes.
+        """Read all records of ``metrics.jsonl``, or the whole lines in its last `last` bytes.
 
         Raises
         ------
         MissingInputError
             If the file cannot be read.
 
-        Warns, in the log, of a file that is not what the newest checkpoint has recorded of it.
+        Logs a warning if the file does not agree with its record in the newest checkpoint.
         """
         warn_of_changed(self.path, METRICS)
         return jsonio.read_lines(self.path / METRICS, last)
@@ -359,7 +359,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of a finished action; a log that cannot be written is no error."""
+        """Log an event after the action; if this fails, warn and retry at the next event."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -367,17 +367,17 @@ class RunDirectory:
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``: the state of the run, and its process.
+        """Replace ``status.json``, which has the state of the run and describes its process.
 
         Parameters
         ----------
         state : {"running", "interrupted", "finished", "failed"}
-        **fields : ``step``, ``error`` and what else a person may want to know
+        **fields : ``step``, ``error`` and other information for people
 
         Raises
         ------
         WriteError
-            If it could not be written; the old one is then intact.
+            If it could not be written; the old file is then intact.
         """
         if state not in STATES:
             raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
@@ -389,7 +389,7 @@ class RunDirectory:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The content of ``status.json``; empty if it is missing or cannot be read."""
+        """The content of ``status.json``; empty if the file is missing or cannot be read."""
         with contextlib.suppress(FileNotFoundError):
             try:
                 status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)
@@ -402,15 +402,15 @@ class RunDirectory:
         return {}
 
     def _flush_metrics(self) -> Written:
-        """Flush all lines of the metrics to disk; return their size and digest, for the manifest.
+        """Flush the metrics to disk; return their size and digest, for the manifest.
 
-        After a failed fsync the next one succeeds on the same file, whatever became of the data: the
-        lines are then written into another file, which takes the place of this one.
+        After a failed fsync, a second fsync of the same file succeeds even if data were lost. So
+        after a failure the lines are written to a new file, which replaces the old one.
 
         Raises
         ------
         OSError
-            If that fails.
+            If the metrics cannot be written to disk.
         """
         path = self.path / METRICS
         try:
@@ -438,32 +438,33 @@ class RunDirectory:
         spared: int | None = None,
         invariants: Mapping[str, Invariant] = NONE,
     ) -> Path:
-        """Write a checkpoint; when this returns it survives a power failure.
+        """Write a checkpoint durably, so that it survives a power failure.
 
-        Write the sample and the metrics of an iteration before its checkpoint: a rewind to the
-        checkpoint restores the files as they were when it was written.
+        Write the sample and the metrics of an iteration before its checkpoint: `rewind` restores
+        these files to their state at the time when the checkpoint was written.
 
         Parameters
         ----------
         step : int
-            Iterations done.
+            Number of iterations done.
         arrays : mapping
-            All that the next step needs; names ``[a-z0-9_.]{1,64}``, no NaN, no infinity.
+            All arrays that the next step needs, without NaN and infinity; names match
+            ``[a-z0-9_.]{1,64}``.
         meta : mapping
-            Plain values in addition to the arrays; no NaN.
+            Plain values in addition to the arrays, without NaN.
         keep : int
             Number of checkpoints to keep, this one included.
         spared : int, optional
             Iteration whose checkpoint is kept as well.
         invariants : mapping
-            Further conditions on the arrays, by shell pattern of their names.
+            Additional conditions on the arrays, by shell pattern of their names.
 
         Raises
         ------
         WriteError
-            If writing failed; older checkpoints are intact and nothing of this one is left.
+            If writing failed; older checkpoints are intact, and the partial one was removed.
         NumericalError
-            If an array holds a value that no state can hold; nothing was written.
+            If an array has a value that no valid state has; nothing was written.
         """
         self._need_lock()
         began = time.monotonic()
@@ -475,7 +476,7 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # state that a rewind restores; the log is history, and not part of it
+                # files that a rewind restores; the log is not one of them, as it records history
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),
@@ -497,18 +498,18 @@ class RunDirectory:
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
     ) -> Checkpoint | None:
-        """Load the newest checkpoint that verifies, or None if the run has none at all.
+        """Load the newest good checkpoint; return None if the run has no checkpoint at all.
 
-        Damaged newer ones are reported and, while the lock is held, renamed ``.corrupt-...``.
-        A checkpoint with arrays that break an invariant is damaged.
+        Damaged newer checkpoints are reported and, if this process holds the lock, renamed to
+        ``.corrupt-...``. A checkpoint with arrays that break an invariant counts as damaged.
 
         Raises
         ------
         CheckpointError
-            If none is usable although some exist, or one is required; the message names each and
-            its fault.
+            If checkpoints exist but none is usable, or if none exists although one is required; the
+            message names each checkpoint and its problem.
         MismatchError
-            If it belongs to another configuration than the one in ``config.json``.
+            If the checkpoint belongs to another configuration than ``config.json``.
         """
         if self._lock is not None:
             with self._writing(self.path / CHECKPOINTS):
@@ -532,36 +533,37 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove the checkpoints of later iterations; return False and remove none if `step` has none.
+        """Remove the checkpoints after `step`; if `step` itself has none, return False instead.
 
         Raises
         ------
         WriteError
-            If one cannot be removed.
+            If a checkpoint cannot be removed.
         """
         self._need_lock()
         with self._writing(self.path / CHECKPOINTS):
             return remove_later(self.path, step)
 
     def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
-        """Put metrics and samples back to their state at a checkpoint.
+        """Restore metrics and samples to their state at a checkpoint.
 
-        Nothing is changed before everything was verified. Each change can be made twice, so a rewind
-        that was stopped on the way is finished by the next one.
+        No file is changed before all were verified. All changes can be repeated, so the next rewind
+        finishes one that was interrupted.
 
         Parameters
         ----------
         checkpoint : Checkpoint or None
-            None for the beginning.
+            None to go back to the start of the run.
         samples_gone : bool
-            True if samples that it lists have been replaced; then missing ones are expected.
+            True if samples that the checkpoint lists have been replaced, so that some may be
+            missing.
 
         Raises
         ------
         CheckpointError
-            If a file was edited since.
+            If a file was edited since the checkpoint was written.
         WriteError
-            If a file cannot be cut or deleted.
+            If a file cannot be truncated or deleted.
         """
         self._need_lock()
         size = 0

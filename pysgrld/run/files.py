@@ -1,9 +1,9 @@
-"""Durable files and folders: whole or absent, never half, whatever stops the process or the machine.
+"""Durable files and folders: complete or absent, even if the process or the machine stops.
 
-Every function that writes takes the name of a fail point; the points of one call are
+Every function that writes takes the name of a fail point. The points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
-passed just before the system call of that name. All of them raise `OSError`; it is the caller,
-who knows what the file is for, that makes a sentence of it.
+passed just before the system call of that name. The functions raise `OSError`, and the caller, who
+knows the purpose of the file, turns the error into a message.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ try:
 except ModuleNotFoundError:  # a wheel without test hooks
 
     def fail_point(name: str) -> bool:
-        """Do nothing: a release has no fail points."""
+        """Do nothing, as a release has no fail points."""
         return False
 
 
-#: What can be written: anything with the buffer protocol (`collections.abc.Buffer` is 3.12's).
+#: Types that can be written; in Python 3.12 and later `collections.abc.Buffer` covers them.
 Buffer = bytes | bytearray | memoryview
 
-#: Bytes hashed, written or read at a time.
+#: Maximum number of bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
-#: Prefixes of the marked names (`pysgrld.run.ownership`) of files and folders that a killed process may
-#: leave; nothing reads them, and the next start removes them.
+#: Prefixes of the marked names (`pysgrld.run.ownership`) of files and folders that a killed process
+#: may leave behind. They are never read, and the next start removes them.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
-#: Errors of file systems that have no such lock.
+#: Error codes of `flock` on file systems without such locks.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-#: Errors of file systems with a drive that cannot be asked to write out its own memory.
+#: Error codes of ``F_FULLFSYNC`` if the drive cannot be told to flush its own cache.
 _NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
-#: Errors of file systems that cannot flush a file.
+#: Error codes of `fsync` on file systems that cannot flush a file or folder.
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 _STEP = re.compile(r"step-(\d{8,18})")
 
@@ -61,18 +61,18 @@ class Written(NamedTuple):
 
 
 def step_name(step: int) -> str:
-    """Return the name of the files of an iteration: ``step-00012000``."""
+    """Return the name for files of an iteration, for example ``step-00012000``."""
     return f"step-{step:08d}"
 
 
 def parse_step(name: str) -> int | None:
-    """Return the iteration of a name made by `step_name`, None for any other name."""
+    """Return the iteration in a name made by `step_name`, or None for any other name."""
     match = _STEP.fullmatch(name)
     return int(match[1]) if match and step_name(int(match[1])) == name else None
 
 
 def temporary_name(name: str) -> str:
-    """Return a name, derived from `name`, that no other process has.
+    """Return a unique temporary name derived from `name`.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_all(fd: int, data: Buffer, point: str) -> None:
-    """Write every byte, in as many system calls as it takes."""
+    """Write all bytes, in as many system calls as necessary."""
     view = memoryview(data)
     while view:
         part = view[:PIECE]
@@ -98,23 +98,22 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
 
 
 def sync(fd: int, point: str | None = None) -> None:
-    """Return when all bytes written to a file are on the disk, and not in the drive's own memory.
+    """Flush a file to disk, including the drive's own cache.
 
-    File systems that cannot flush a file, or a folder, refuse to with an error of their own: there is
-    nothing to wait for then.
+    Do nothing if the file system reports that it cannot flush a file or folder.
 
     Parameters
     ----------
     fd : int
     point : str, optional
-        Fail point of the system call.
+        Name of the fail point before the system call.
 
     Raises
     ------
     OSError
-        If the system could not write: the part of the file that it still holds is unknown then.
+        If the system could not write; it is then unknown which data it still has in memory.
     """
-    # on macOS fsync leaves the bytes in the drive's memory
+    # on macOS, fsync does not flush the drive's cache
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
         try:
@@ -133,9 +132,9 @@ def sync(fd: int, point: str | None = None) -> None:
 
 
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
-    """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
+    """Create a new file, write it, and flush it to disk; remove it if any of this fails.
 
-    A failed fsync of a file is never retried: the part that the kernel still holds is unknown.
+    A failed fsync is never retried, because the kernel may have dropped the data.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     Raises
     ------
     OSError
-        If the file exists, or any system call fails.
+        If the file exists already, or a system call fails.
     """
     digest, size = hashlib.sha256(), 0
     fail_point(f"{point}.open")
@@ -180,14 +179,14 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def fsync_folder(path: Path, point: str) -> None:
-    """Make the names inside a folder durable.
+    """Flush a folder to disk, so that the names of its files are durable.
 
     Parameters
     ----------
     path : Path
         The folder.
     point : str
-        Beginning of the name of the fail point.
+        Prefix of the name of the fail point.
     """
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -197,7 +196,7 @@ def fsync_folder(path: Path, point: str) -> None:
 
 
 def make_folder(path: Path, point: str) -> None:
-    """Make a folder and its missing parents, such that their names are durable.
+    """Create a folder and its missing parents durably.
 
     Parameters
     ----------
@@ -219,7 +218,7 @@ def rename(old: Path, new: Path, point: str) -> None:
     Parameters
     ----------
     old, new : Path
-        Present and new path, on one file system.
+        Present and new path, on the same file system.
     point : str
         Beginning of the names of the fail points.
     """
@@ -229,7 +228,7 @@ def rename(old: Path, new: Path, point: str) -> None:
 
 
 def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
-    """Delete a folder such that a half deleted one is never taken for a whole one.
+    """Delete a folder; it is renamed first, so that a partly deleted one does not look complete.
 
     Parameters
     ----------
@@ -237,12 +236,13 @@ def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
     point : str
         Name of the fail points.
     files : collection of str
-        Names of the files that sgmc writes into such a folder; of no use if the folder's name is marked.
+        Names of the files that sgmc writes into such a folder; ignored if the folder's name is
+        marked.
 
     Raises
     ------
     OutputError
-        If the folder has anything else; nothing was deleted.
+        If the folder has any other file; nothing was deleted.
     OSError
         If a system call fails.
     """
@@ -268,9 +268,9 @@ def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
 
 
 def remove_stale(folder: Path, point: str) -> list[str]:
-    """Delete what killed processes left in a folder; the caller holds the lock.
+    """Delete temporary files that killed processes left in a folder; the caller holds the lock.
 
-    They are known by their marked names. Returns the names removed. Files that cannot be removed now are
+    Such files have marked names. Returns the names removed. Files that cannot be removed now are
     left for the next start.
     """
     with os.scandir(folder) as entries:
@@ -291,10 +291,10 @@ def remove_stale(folder: Path, point: str) -> list[str]:
 def open_regular(
     path: Path, *, links: bool = False, append: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Open a regular file for reading, or to append to it. Returns (descriptor, size in bytes).
+    """Open a regular file for reading or appending; yield its descriptor and its size in bytes.
 
-    Pipes and devices are refused: a pipe without a writer must not block, and a pipe without a
-    reader must not swallow bytes. Symbolic links are refused unless `links` allows them.
+    Pipes and devices are refused, as opening a pipe could block and bytes written to it could be
+    lost. Symbolic links are refused unless `links` allows them.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def open_regular(
     links : bool, optional
         True to follow symbolic links.
     append : bool, optional
-        True to open for writing at the end.
+        True to open for reading and appending.
 
     Yields
     ------
@@ -312,7 +312,7 @@ def open_regular(
     Raises
     ------
     OSError
-        ``EINVAL`` if it is no regular file; else the error of the system.
+        ``EINVAL`` if it is no regular file; otherwise the error of the system call.
     """
     flags = os.O_RDWR | os.O_APPEND if append else os.O_RDONLY
     flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -327,12 +327,12 @@ def open_regular(
 
 
 def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
-    """Fill a buffer from a file: from its position, or from byte `place`, also while others read it.
+    """Fill a buffer from a file, from its current position or from byte `place`.
 
     Raises
     ------
     EOFError
-        If the file ends before.
+        If the file ends before the buffer is full.
     """
     while view:
         part = [view[:PIECE]]
@@ -343,13 +343,13 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
 
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
-    """Read a whole regular file of at most `limit` bytes, as `open_regular` opens it.
+    """Read a whole regular file of at most `limit` bytes, opened with `open_regular`.
 
     Parameters
     ----------
     path : Path
     limit : int, optional
-        Largest size in bytes.
+        Maximum size in bytes.
     links : bool, optional
         True to follow symbolic links.
 
@@ -361,7 +361,7 @@ def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> byt
     Raises
     ------
     OSError
-        ``EFBIG`` if it is larger; else as `open_regular`.
+        ``EFBIG`` if it is larger; otherwise as for `open_regular`.
     """
     with open_regular(path, links=links) as (fd, size):
         if size > limit:
@@ -376,7 +376,7 @@ def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> byt
 
 
 def digest_of(path: Path, size: int | None = None) -> Written:
-    """Hash a regular file, or its first `size` bytes (all, if there are fewer)."""
+    """Hash a regular file, or at most its first `size` bytes."""
     digest, done = hashlib.sha256(), 0
     buffer = memoryview(bytearray(1 << 20))
     with open_regular(path) as (fd, _):
@@ -391,7 +391,7 @@ def digest_of(path: Path, size: int | None = None) -> Written:
 
 
 def advice_on(error: OSError) -> str:
-    """Return advice for a person about a system call that failed to write.
+    """Return advice for the user on a failed write.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def advice_on(error: OSError) -> str:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn a failed system call into the sentence that a person reads.
+    """Turn an `OSError` in the block into a `WriteError` with a message for the user.
 
     Parameters
     ----------
@@ -442,15 +442,15 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path, point: str) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`; its contents replace `path` durably at the end.
+    """Yield a temporary path next to `path`, and replace `path` by it durably at the end.
 
-    Readers see the old contents or the new ones. On any error the temporary path is removed, and
+    Readers see either the old or the new contents. On any error the temporary path is removed, and
     `path` is unchanged.
 
     Parameters
     ----------
     path : Path
-        A file; or a folder that is not there, or empty.
+        A file, or a folder that is missing or empty.
     point : str
         Name of the fail points (`pysgrld.run.files`).
 
@@ -473,7 +473,7 @@ def replacing(path: Path, point: str) -> Iterator[Path]:
 
 
 def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
-    """Replace the contents of a file at one instant; return its size and digest.
+    """Replace the contents of a file atomically; return its new size and digest.
 
     Parameters
     ----------
@@ -491,14 +491,14 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     Raises
     ------
     OSError
-        If any system call fails; the old contents are then intact.
+        If a system call fails; the old contents are then intact.
     """
     with replacing(path, point) as temporary:
         return write_new(temporary, pieces, point)
 
 
 def flock(fd: int) -> bool:
-    """Take the kernel's lock of an open file or folder; return False if the file system has no locks.
+    """Lock an open file or folder with `flock`; return False if the file system has no locks.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ def flock(fd: int) -> bool:
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process holds the lock.
     OSError
         If it cannot be locked for another reason.
     """
@@ -529,7 +529,7 @@ def flock(fd: int) -> bool:
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:
-    """Raise an error unless a path is free or an empty folder.
+    """Raise an error unless a path is missing or an empty folder.
 
     Parameters
     ----------
@@ -540,7 +540,7 @@ def refuse_full_folder(path: Path, advice: str) -> None:
     Raises
     ------
     OutputError
-        Ending in the advice.
+        If the path is a file or a folder that is not empty; the message ends with the advice.
     """
     is_made = os.path.lexists(path) or is_there(path, OutputError)
     if is_made and not (is_folder(path, OutputError) and not list_folder(path, OutputError)):

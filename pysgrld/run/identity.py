@@ -1,9 +1,9 @@
-"""The identity of a configuration, the one place that decides if two of them describe the same run.
+"""Identity of a configuration, which decides whether two configurations describe the same run.
 
-The identity of a configuration is its options without the free ones, and the fingerprint of its
-corpus. Options of reading are compared by their resolved values, so that a release with other
-defaults does not pass for the same. Versions and instruction set are recorded too, but are no part
-of the identity: a run may continue under a newer release, the same in distribution if not in bits.
+The identity consists of all options except the free ones, and of the fingerprint of the corpus.
+Reading options are compared by their resolved values, so that a release with other defaults counts
+as different. Versions and instruction set are recorded too, but are not part of the identity: a run
+may continue under a newer release, with results that are the same in distribution but not in bits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pysgrld.options.common import spelled
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: Options of reading of runs on text that did not record them yet.
+#: Values of reading options that older releases did not record for runs on text.
 UNSAID = {"numbers": "keep"}
 #: The free options that limit the length of a run.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
 class Identity(NamedTuple):
-    """Options and corpus that must not change: ``{"--seed": 1, "corpus": "...", ...}``, no None."""
+    """Options, corpus and parent that must not change, by name, as in ``{"--seed": 1}``."""
 
     fields: dict[str, Any]
 
@@ -46,17 +46,16 @@ def identity(
     config : mapping
         As in ``config.json``.
     free : iterable of str, optional
-        Options to leave out; by default the ones that the configuration itself lists under
-        ``free``.
+        Options to leave out; by default the options that the configuration lists under ``free``.
     resolved : mapping, optional
-        Values that take the place of options.
+        Values that replace the values of options.
     """
     left_out = set(config.get("free", ()) if free is None else free)
     options = {**config.get("options", {}), **(resolved or {})}
     fields = {f"--{name}": value for name, value in options.items() if name not in left_out}
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
     fields["--from"] = (config.get("parent") or {}).get("digest")
-    # An option with the value none equals a missing one.
+    # An option with the value None is equivalent to a missing option.
     fields = {name: value for name, value in fields.items() if value is not None}
     return Identity(jsonio.plain(fields, where="options"))
 
@@ -64,7 +63,7 @@ def identity(
 def identities(
     old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a stored and a requested configuration, in a form that can be compared.
+    """Return the identity fields of a stored and a requested configuration, for a comparison.
 
     Parameters
     ----------
@@ -94,7 +93,7 @@ def identities(
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line ``name: old -> new`` for every field that differs, sorted by name."""
     lines = []
-    kinds = {"name": str, "words": int, "sha256": str}  # the record may contain anything
+    kinds = {"name": str, "words": int, "sha256": str}  # a damaged record may have any types
     for name in sorted({*old, *new}):
         if name in old and name in new and old[name] == new[name]:
             continue
@@ -115,12 +114,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return a message of one summary line, then one line for each difference.
+    """Return a message with a summary line and one line for each difference.
 
     Parameters
     ----------
     summary : str
-        First line.
+        The first line.
     old : mapping
         As `identities` returns it.
     new : mapping
@@ -129,6 +128,6 @@ def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> st
     Returns
     -------
     str
-        Lines joined by line ends.
+        The lines of the message, with line ends between them.
     """
     return "\n".join([summary, *(f"  {line}" for line in differences(old, new))])

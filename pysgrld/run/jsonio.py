@@ -1,4 +1,4 @@
-"""JSON files of this package: plain values, sorted keys, never NaN; and files of JSON lines."""
+"""Writing and reading of JSON files (sorted keys, no NaN) and of files with JSON lines."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from pysgrld.run.files import fail_point, open_regular, write_all
 
 logger = logging.getLogger(__name__)
 
-#: Largest line in bytes; sgmc writes no longer one.
+#: Maximum length of a line in bytes; sgmc does not write longer lines.
 LONGEST = 16 << 20
-#: Key of the digest of a file's other keys.
+#: Key that has the digest of the other keys and their values.
 SEAL = "digest"
-#: Files that were warned of, with their contents then.
+#: Files for which a warning was logged, with their contents at that time.
 _warned: set[tuple[str, bytes]] = set()
 
 
 def now() -> str:
-    """Return the UTC time to the millisecond: ``2026-01-31T12:00:00.000Z``."""
+    """Return the UTC time in milliseconds, in the form ``2026-01-31T12:00:00.000Z``."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> Any:
-    """Convert NumPy scalars, tuples, sets and paths to types of JSON.
+    """Convert NumPy values, tuples, sets and paths to types that JSON has.
 
     Raises
     ------
     ValueError
-        For NaN or infinity, unless they are to become null.
+        For NaN or infinity, unless `nonfinite_is_null`.
     TypeError
-        For anything that JSON has no word for.
+        For a type that has no equivalent in JSON.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -70,25 +70,25 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
 
 
 def pretty(value: Any) -> bytes:
-    """Return the bytes by which a value is written to a file of its own."""
+    """Return the bytes of a JSON file that has the given value."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a JSON file with a digest of its content, which `unsealed` compares."""
+    """Return the bytes of a JSON file with a digest of its content, which `unsealed` checks."""
     return pretty({**value, SEAL: _seal(value)})
 
 
 def unsealed(data: bytes, place: Path) -> Any:
-    """Read a file of `sealed`, without its digest; warn if the digest does not agree.
+    """Parse a file made by `sealed`, check and remove its digest, and warn if it does not agree.
 
-    One without a digest is read as it is, and so is JSON that is no object.
+    A file without a digest is accepted, and so is JSON that is not an object.
 
     Raises
     ------
     ValueError
-        As `parse`.
+        As for `parse`.
     """
     value = parse(data)
     if not isinstance(value, dict) or SEAL not in value:
@@ -108,7 +108,7 @@ def _seal(value: Mapping[str, Any]) -> str:
 
 
 def line(value: Any) -> bytes:
-    """Return one line of a ``.jsonl`` file, keys in the order given."""
+    """Return one line of a ``.jsonl`` file, with keys in the given order."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -124,12 +124,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(data: bytes) -> Any:
-    """Parse strict JSON: no NaN, no key twice, nesting within reason.
+    """Parse strict JSON, without NaN, duplicate keys or excessive nesting.
 
     Raises
     ------
     ValueError
-        If it is anything else.
+        If the data are not strict JSON.
     """
     try:
         return json.loads(
@@ -139,13 +139,13 @@ def parse(data: bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-# ---- files that only grow, with one object a line
+# ---- append-only files with one object per line
 
 
 def append_line(path: Path, record: dict[str, Any], point: str) -> None:
-    """Append one object to a file, as a line; NaN and infinity become null.
+    """Append one object to a file as a line; NaN and infinity become null.
 
-    The file must exist, so that a removed folder is noticed.
+    The file must exist, so that the removal of a folder is noticed.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
     data = line(plain(record, nonfinite_is_null=True))
     fail_point(f"{point}.open")
     with open_regular(path, append=True) as (fd, size):
-        # A process that was killed in mid-line must not spoil the next line as well.
+        # If a process was killed while writing a line, end that line before the new one.
         if size and os.pread(fd, 1, size - 1) != b"\n":
             data = b"\n" + data
         try:
@@ -167,13 +167,14 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
 
 
 def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
-    """Read all objects of a file; a line that was never finished is left out.
+    """Read all objects of a file; an unfinished last line is left out.
 
     Parameters
     ----------
     path : Path
     last : int, optional
-        Read only the whole lines in the last `last` bytes: memory does not grow with the file.
+        Read only the whole lines in the last `last` bytes, so that memory does not grow with the
+        file.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             whole = last is None or size <= last
             if last is not None and size > last:
                 file.seek(size - last - 1)
-                file.readline(LONGEST)  # at most the end of a line
+                file.readline(LONGEST)  # skip the line that begins before these bytes
             for number in itertools.count(1):
                 if whole:
                     where = f"{path}:{number}"

@@ -1,4 +1,4 @@
-"""Names of the files of a run directory, and the stored counts of its words."""
+"""Names of the files in a run directory, and the stored word counts of a run."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "l
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES, SHORT_CHAINS = "checkpoints", "samples", "short-chains"
 
-#: The layout of run directories that this release writes and reads: ``schema`` in ``config.json``.
+#: Version of the layout of run directories, which is ``schema`` in ``config.json``.
 SCHEMA = 2
 
 
 class TakenError(OutputError):
-    """Another process has made a run under a name that was free a moment ago."""
+    """Another process has made a run at a path that was free a moment ago."""
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder holds a run, even a damaged one; raises as `look_up`.
+    """Return True if a folder has a run, even a damaged one; raises the errors of `look_up`.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
     return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
-# ---- output files that the user names, outside of runs
+# ---- output files outside of runs, named by the user
 
-#: Files and folders of a run, and of a stored corpus, that are known by name.
+#: Names of the files and folders of a run, of a stored corpus and of a search.
 _OF_RUN = frozenset(
     {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES, SHORT_CHAINS}
     | {f"{LOCK}.held", "word-counts.npy", "corpus", "holdout"}
@@ -64,19 +64,19 @@ _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "cor
 
 
 class StopReason(StrEnum):
-    """Why a start of training has ended; ``status.json`` and ``log.jsonl`` have it as ``stop``."""
+    """Reason why a start of training ended, recorded as ``stop`` in ``status.json`` and the log."""
 
-    #: Doubling the sampling time improves the held-out score no more.
+    #: The held-out score no longer improves if the sampling time is doubled.
     CONVERGED = "converged"
-    #: The iterations or epochs that were asked for are done.
+    #: The requested iterations or epochs are done.
     BUDGET = "budget"
-    #: Half of the time limit is used, and the other half is for the Gibbs refinement.
+    #: Half of the time limit is used; the other half is left for the Gibbs refinement.
     HALF_OF_LIMIT = "half-of-time-limit"
-    #: A stream has no more documents.
+    #: The stream of documents has ended.
     END_OF_STREAM = "end-of-stream"
-    #: All was done by an earlier start.
+    #: An earlier start has done everything.
     NOTHING_TO_DO = "nothing-to-do"
-    #: A signal, the time limit or another rank has stopped it.
+    #: A signal, the time limit or another rank has stopped this start.
     STOPPED = "stopped"
 
 
@@ -89,7 +89,7 @@ def refuse_part(path: Path) -> None:
     """
     whole = resolve_path(path, OutputError)
     for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
-        # two names each: a person's folder may well have a config.json or a meta.json
+        # Require a second file too, as a user's own folder may have a config.json or a meta.json.
         if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
             raise OutputError(f"{path}: is a file of the run {folder}; name another file")
         for kind, names, marks in (
@@ -101,7 +101,7 @@ def refuse_part(path: Path) -> None:
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Claim files in a folder of outputs, as `claim_files`, which must be no part of a run or a corpus.
+    """Claim output files like `claim_files`, but refuse files of runs, searches and stored corpora.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
     Raises
     ------
     OutputError
-        Also as `claim_files`.
+        If a file is part of a run, a search or a stored corpus, or as for `claim_files`.
     """
     names = list(names)
     for name in (*names, LIST):
@@ -126,9 +126,9 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Raise an error if files that the user named must not be replaced; `force` permits some.
+    """Raise an error if output files that the user named must not be written.
 
-    Which files sgmc may replace at all: `pysgrld.run.ownership`.
+    `pysgrld.run.ownership` describes the files that sgmc may replace.
 
     Parameters
     ----------
@@ -142,8 +142,9 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
     Raises
     ------
     OutputError
-        If one is there and `force` is not set; if one is a folder, a device, an input, inside an input
-        folder, or a file that a run, a search or a stored corpus consists of; if two are the same.
+        If a file exists and `force` is not set; if a path is a folder, a device, an input, inside
+        an input folder, or part of a run, a search or a stored corpus; or if two paths are the
+        same.
     """
     read = [path for path in map(Path, inputs) if is_there(path)]
     folders = [resolve_path(path) for path in read if is_folder(path)]
@@ -165,15 +166,15 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         expect_free(whole)
 
 
-# ---- how often each word occurs in the training documents
+# ---- counts of each word in the training documents
 
 WORD_COUNTS = "word-counts.npy"
-#: Bytes of a header of NumPy's, at most.
+#: Maximum size of the header of a ``.npy`` file in bytes.
 _HEADER = 1 << 10
 
 
 def digest_of_counts(counts: WordTotals) -> str:
-    """Return the SHA-256 (hex) of counts, whatever file they are in.
+    """Return the SHA-256 (hex) of word counts; it does not depend on the format of a file.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def digest_of_counts(counts: WordTotals) -> str:
 
 
 def store_word_counts(run: Path, counts: WordTotals) -> None:
-    """Store the counts in the folder of a run, unless they are there.
+    """Store word counts in the folder of a run, unless it has the same counts already.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
     config : mapping
         Content of ``config.json``.
     words : int
-        V.
+        Number of words in the vocabulary.
 
     Returns
     -------
@@ -252,11 +253,11 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
 
 
 def _load(place: Path, words: int) -> WordTotals:
-    """Read two rows of whole numbers, one a word."""
+    """Read word counts from a file with two rows of integers and one column per word."""
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    except (tokenize.TokenError, SyntaxError):  # NumPy parses a header as Python
+    except (tokenize.TokenError, SyntaxError):  # NumPy parses the header as Python code
         raise ValueError("not a header of NumPy's") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
         raise ValueError("not the counts of these words")

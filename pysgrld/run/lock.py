@@ -1,13 +1,13 @@
-"""Locks: of a run, into which one process at a time writes, and of folders for work in hand.
+"""Locks of runs, so that one process at a time writes to a run, and of scratch folders.
 
-The lock of a run is the kernel's (`flock`): it ends with the process, however that ends. The file
-names the holder, for a process that cannot take the lock; a holder that ends in order empties the
-file. If the file system has no such locks, a second file, ``lock.held``, takes their place
-(`LockFile`).
+The lock of a run is a kernel lock (`flock`), which ends with the process in any case. The locked
+file describes the holder, for the message of a process that cannot take the lock; a holder that
+ends regularly empties the file. If the file system has no such locks, a second file, ``lock.held``,
+is used instead (`LockFile`).
 
-A folder for work in hand is held by the kernel's lock on itself, and the next start removes it if
-its process was killed. Its name contains the host's name: no host touches the work of another, even
-if locks do not work between hosts.
+A scratch folder is locked with `flock` itself, and the next start removes it if its process was
+killed. Its name contains the host's name, so that no host removes the scratch folder of another,
+even if locks do not work between hosts.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two touches of a `LockFile`, and without one until its holder may be taken for dead.
+#: Seconds between two touches of a `LockFile`, and seconds without a touch after which its holder
+#: may have died.
 INTERVAL, SILENT = 20.0, 200.0
 
-#: Prefix of the name of a work folder.
+#: Prefix of the names of scratch folders.
 PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
-#: Locks of this very process: files of both kinds.
+#: File status of the locks of both kinds that this process holds.
 _held_here: list[os.stat_result] = []
 
 
 def is_same(path: Path, fd: int) -> bool:
-    """Return True if a name still means an open file, or if the system cannot compare them.
+    """Return True if a path still refers to an open file, or if the system cannot compare them.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def is_same(path: Path, fd: int) -> bool:
     Returns
     -------
     bool
-        False if the name means another file, or none.
+        False if the path refers to another file or is missing.
     """
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(fd))
@@ -70,7 +71,7 @@ def is_same(path: Path, fd: int) -> bool:
 
 
 def holder() -> dict[str, Any]:
-    """Describe this process, for the lock and the status: host, pid, job, start."""
+    """Describe this process by host, pid, job and time, for the lock and the status."""
     return {
         "host": os.uname().nodename,
         "pid": os.getpid(),
@@ -81,20 +82,20 @@ def holder() -> dict[str, Any]:
 
 
 class Lock:
-    """The lock of a run; held from the moment it is made until `release`.
+    """The lock of a run, which the constructor takes and `release` ends.
 
     Parameters
     ----------
     path : Path
         The file ``lock`` in the run directory.
     break_lock : bool
-        Take over a lock that a process of another host has left. A lock that a live process holds
-        by `flock`, or still touches, is never broken.
+        True to take over a lock that a process of another host has left. A lock is never taken over
+        while a live process holds it by `flock` or still touches its file.
 
     Raises
     ------
     LockedError
-        Naming host, pid and job of the holder.
+        If another process holds the lock; the message names its host, pid and job.
     OutputError
         If the file cannot be opened.
     WriteError
@@ -119,7 +120,7 @@ class Lock:
                 fail_point("lock.flock")
                 flocked = flock(self._fd)
             except BlockingIOError:
-                for _ in range(50):  # the file may still name a holder that has ended
+                for _ in range(50):  # the file may still describe a previous holder that has ended
                     who = _read_holder(self._fd)
                     if who and (who.get("host") != me["host"] or _alive(who.get("pid"))):
                         break
@@ -131,7 +132,7 @@ class Lock:
                 flocked = False
             refuse_foreign_lock(path, self._fd)
             try:
-                if flocked:  # a process without working locks may hold the run by the other file
+                if flocked:  # a process on a host without working locks may hold ``lock.held``
                     LockFile.remove_old(path, me, break_lock=break_lock)
                 else:
                     self._stand_in = LockFile(path, me, break_lock=break_lock)
@@ -140,7 +141,7 @@ class Lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
-                if flocked:  # such a process reads this name after it has made its file
+                if flocked:  # if such a process came between, it finds this process in the file
                     LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
@@ -151,10 +152,10 @@ class Lock:
         _held_here.append(self._own)
 
     def _take_over(self, old: Mapping[str, Any], me: Mapping[str, Any], *, flocked: bool) -> None:
-        """Take over the lock of a holder that did not end in order, or refuse to."""
+        """Take over the lock of a holder that was killed; raise an error if it may be alive."""
         if old.get("host") == me["host"]:
-            # With flock granted by this very kernel the old holder has ended, whatever its number is
-            # used for now. Without flock its number is all there is to go by.
+            # If this kernel has granted `flock`, the old holder has ended, even if another process
+            # now has its pid. Without `flock`, the pid is the only evidence.
             is_other = old.get("pid") != me["pid"] and _alive(old.get("pid"))
             if not flocked and (is_other or _is_held_here(os.fstat(self._fd))):
                 raise _refusal(self.path, old, "wait for it, or stop it")
@@ -172,13 +173,13 @@ class Lock:
         )
 
     def moved(self, path: Path) -> None:
-        """Follow the file after a rename of its folder."""
+        """Record the new path of the lock after a rename of its folder."""
         self.path = path
         if self._stand_in:
             self._stand_in.path = path.with_name(self._stand_in.path.name)
 
     def check(self) -> None:
-        """Make sure that the folder is still the one that was locked.
+        """Raise an error unless the folder is still the locked one.
 
         Raises
         ------
@@ -195,7 +196,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Release the lock; clear the holder's name from the file if the lock is `ours`."""
+        """Release the lock; empty its file if this process holds the lock (`ours`)."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -209,7 +210,7 @@ class Lock:
 
 @contextlib.contextmanager
 def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
-    """Hold the lock of a run while the block runs; as `Lock`.
+    """Hold the lock of a run while the block runs, with the errors of `Lock`.
 
     Parameters
     ----------
@@ -231,25 +232,25 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
 
 
 class LockFile:
-    """A lock for file systems without locks: a file that only one process can create.
+    """A lock for file systems without `flock`: a file that only one process can create.
 
-    The holder touches it every `INTERVAL` seconds. A clock that another host has set wrong cannot
-    matter: the age of the last touch is read by the clock of the file system itself.
+    The holder touches the file every `INTERVAL` seconds. Wrong clocks of hosts do not matter,
+    because the age of the last touch is measured with the clock of the file system.
 
     Parameters
     ----------
     path : Path
-        The lock that it stands in for. Its own path is ``lock.held`` in the same folder; the file
-        is absent while no process holds the lock.
+        Path of the lock that it replaces. The file itself is ``lock.held`` in the same folder, and
+        exists only while a process holds the lock.
     me : mapping
-        Record of the holder to write into the file.
+        Description of the holder, to be written to the file.
     break_lock : bool
-        Take over the file of a holder that has given no sign of life for `SILENT` seconds.
+        True to take over the file if its holder has not touched it for `SILENT` seconds.
 
     Raises
     ------
     LockedError
-        If it is there and its holder may be alive.
+        If the file exists and its holder may be alive.
     OSError
         If the file cannot be created or written.
     """
@@ -275,14 +276,14 @@ class LockFile:
 
     @staticmethod
     def remove_old(lock: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        """Remove the file of a holder that has ended; do nothing if the file is missing.
+        """Remove the file of a holder that has ended; a missing file is no error.
 
         Parameters
         ----------
         lock : Path
-            The lock that the file stands in for.
+            Path of the lock that the file replaces.
         me, break_lock
-            As of `LockFile`.
+            As for `LockFile`.
 
         Raises
         ------
@@ -323,8 +324,8 @@ class LockFile:
         aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
             path.rename(aside)
-            # Another process may have been faster, and the file moved away is its own: it goes
-            # back.
+            # If another process was faster, the file that was renamed belongs to it: move the
+            # file back.
             if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):
                     path.hardlink_to(aside)
@@ -336,7 +337,7 @@ class LockFile:
                 os.utime(self.fd)
 
     def release(self) -> None:
-        """Stop touching the file, and remove it."""
+        """Stop touching the file, and remove it if it is still the file of this process."""
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError):
@@ -347,20 +348,20 @@ class LockFile:
 
 
 def refuse_foreign_lock(path: Path, fd: int) -> None:
-    """Raise an error if a file with the name of a lock has foreign content.
+    """Raise an error if a file with the name of a lock was not written by sgmc.
 
     Parameters
     ----------
     path : Path
     fd : int
-        Its descriptor.
+        Descriptor of the open file.
 
     Raises
     ------
     OutputError
     """
     regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    # a power failure leaves the beginning of a lock, or zeros
+    # after a power failure, the file may have the start of an entry, or zeros
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
@@ -398,7 +399,7 @@ def _alive(pid: Any) -> bool:
 
 
 def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return True if the batch system has restarted the holder's job: then the holder has ended."""
+    """Return True if this process restarts the holder's batch job, so that the holder has ended."""
     count = old.get("restart")
     return (
         new["job"] is not None
@@ -418,11 +419,11 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
     )
 
 
-# ---- folders for work in hand
+# ---- scratch folders
 
 
 def scratch_name() -> str:
-    """Return a name that no other process has, with a mark that `sweep` recognises."""
+    """Return a unique name for a scratch folder, which `sweep` recognises."""
     return marked_name(_scratch_stem())
 
 
@@ -432,7 +433,7 @@ def _scratch_stem() -> str:
 
 
 def hold_folder(path: Path) -> int | None:
-    """Lock a folder, and return its descriptor, or None if folders cannot be locked.
+    """Lock a folder and return its descriptor; return None if folders cannot be locked.
 
     Parameters
     ----------
@@ -441,12 +442,12 @@ def hold_folder(path: Path) -> int | None:
     Returns
     -------
     int or None
-        Descriptor, to be closed by the caller, which ends the lock.
+        Descriptor. The caller has to close it, which ends the lock.
 
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process holds the lock.
     """
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -462,12 +463,12 @@ def hold_folder(path: Path) -> int | None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove the folders of killed processes of this host; never an error."""
+    """Remove scratch folders that killed processes of this host left; never raise an error."""
     stem = _scratch_stem()
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
             if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
-                continue  # of another host, or not written by sgmc
+                continue  # belongs to another host, or was not made by sgmc
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)
@@ -476,7 +477,7 @@ def sweep(parent: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a scratch folder in the parent folder of its final path; it is removed at the end.
+    """Make a scratch folder in a parent folder, and remove it when the block ends.
 
     Parameters
     ----------
@@ -490,13 +491,13 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
     Raises
     ------
     OSError
-        If it cannot be made.
+        If the folder cannot be made.
     """
     sweep(parent)
     while True:
         path = parent / scratch_name()
         path.mkdir()
-        # Another process may remove it before this one has locked it.
+        # Another process may remove the folder before this process has locked it.
         with contextlib.suppress(FileNotFoundError, BlockingIOError):
             fd = hold_folder(path)
             if fd is None or path.exists():

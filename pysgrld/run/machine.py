@@ -1,6 +1,7 @@
-"""Threads, memory and time that this process was given, and the version of sgmc.
+"""Threads, memory and time that this process may use, and the version of sgmc.
 
-All that depends on the operating system or a batch system, but for locks and signals, is here.
+This module has all code that depends on the operating system or a batch system, except for locks
+and signals.
 """
 
 from __future__ import annotations
@@ -23,33 +24,33 @@ from typing import NamedTuple
 
 from pysgrld.core import core
 
-#: Threads that any user may ask for.
+#: Maximum number of threads that a user can request.
 MOST = 4096
 
-#: Threads that disturb no other user of a login node.
+#: Maximum number of threads that does not disturb other users of a login node.
 FEW_THREADS = 8
 
-#: Seconds that the batch system has to answer.
+#: Seconds to wait for an answer of the batch system.
 PATIENCE = 5
 
-#: Variables in which batch systems name the current job: SLURM, PBS, LSF, Grid Engine, HTCondor.
+#: Environment variables with the current job's id: SLURM, PBS, LSF, Grid Engine, HTCondor.
 _JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "CONDOR_JOB_ID")
 
-#: Commands of batch systems that submit a job.
+#: Commands with which users submit jobs to batch systems.
 _SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
 
 _CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cpuinfo")
 
-#: Bytes that a thread of Python needs, besides its stack, before it can report that it runs.
+#: Bytes of memory, in addition to its stack, that a Python thread needs to start.
 _FIRST_OBJECTS = 4 << 20
-#: Bytes of a thread's stack if the system sets no limit.
+#: Assumed size of a thread's stack in bytes if the system sets no limit.
 _USUAL_STACK = 8 << 20
 
 
 @cache
 def version() -> str:
-    """Return the version of sgmc, as its distribution's metadata has it."""
-    from importlib import metadata  # an import that takes longer than everything else here
+    """Return the version of sgmc from the metadata of its distribution."""
+    from importlib import metadata  # imported here because the import is slow
 
     return metadata.version("pysgrld")
 
@@ -58,7 +59,7 @@ def version() -> str:
 
 
 class Threads(NamedTuple):
-    """Number of threads, its source, and whether more were asked for than the system allows."""
+    """Number of threads, its source, and whether the system allows fewer than requested."""
 
     number: int
     source: str
@@ -66,16 +67,17 @@ class Threads(NamedTuple):
 
 
 def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Return the number of threads: as asked for, else by the environment, else what the system allows.
+    """Return the number of threads that was requested, is set in the environment, or is allowed.
 
-    Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
-    affinity and the cgroup's quota. Never the number of processors of the machine, and never more
-    than this process can start in addition to the thread that reads ahead.
+    The first of these determines it: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``,
+    and the smaller of the CPU affinity and the cgroup's quota. The number of processors of the
+    machine is used only if the system has no CPU affinity (macOS). The result is never more than
+    this process can start in addition to the thread that reads ahead.
 
     Parameters
     ----------
     requested : int or None
-        ``--threads``, or None without it.
+        Value of ``--threads``, or None if it was not given.
     environment : mapping, optional
         By default the environment of this process.
 
@@ -93,9 +95,9 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
     if number is None:
         cpus = processors()
         number, source = len(cpus), "CPU affinity"
-        if not cpus:  # macOS binds no process to processors
+        if not cpus:  # macOS has no CPU affinity
             number, source = os.cpu_count() or 1, "processors"
-        quota = period = ""  # limits of this cgroup, version 2 or 1
+        quota = period = ""  # CPU quota of this cgroup, in the files of version 2 or 1
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
                 texts = [(_CGROUP / name).read_text() for name in files]
@@ -115,7 +117,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
 
 
 def processors() -> list[int]:
-    """Return the processors that this process may use; an empty list if the system does not list them.
+    """Return the processors that this process may use; [] if the system does not list them.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def processors() -> list[int]:
 
 
 def processor_name() -> str:
-    """Return the name of the processor, with family and model if the system has them."""
+    """Return the name of the processor, with its family and model if the system reports them."""
     name = platform.processor() or "unknown"
     fields: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -146,7 +148,7 @@ def processor_name() -> str:
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return a warning if many threads run by default on what looks like a login node, else None.
+    """Return a warning if many threads run by default on an apparent login node, otherwise None.
 
     Parameters
     ----------
@@ -175,15 +177,15 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
 
 
 def check_room_for_thread() -> None:
-    """Raise an error if the memory is too small for another thread of Python.
+    """Raise an error if there is not enough memory for another Python thread.
 
-    A thread that finds no room for its first objects ends without a word, and the thread that
+    A thread that cannot allocate its first objects ends without an error, and the thread that
     started it waits for ever.
 
     Raises
     ------
     RuntimeError
-        The error that Python raises if the system allows no more threads.
+        The same error that Python raises if the system allows no more threads.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
     stack = threading.stack_size() or (limit if limit != resource.RLIM_INFINITY else _USUAL_STACK)
@@ -197,7 +199,7 @@ def check_room_for_thread() -> None:
 
 
 def allowed_memory() -> int | None:
-    """Return the bytes that this process may use: the cgroup's limit or the machine's memory.
+    """Return the memory that this process may use: the cgroup's limit or the machine's memory.
 
     Returns
     -------
@@ -218,7 +220,7 @@ def allowed_memory() -> int | None:
 
 
 def rss_bytes() -> int:
-    """Return the resident memory of this process, in bytes; 0 if the system does not report it."""
+    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
     try:
         pages = int((_PROC / "self" / "statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -226,17 +228,17 @@ def rss_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-# ---- time, and the job of a batch system
+# ---- time, and batch jobs
 
 
 def boot_clock() -> float:
-    """Return the seconds since boot, suspension included; no change of the date moves it."""
-    # macOS has no clock of that name; its monotonic one counts suspension, too
+    """Return the seconds since boot, including suspension; changes of the date do not affect it."""
+    # macOS has no CLOCK_BOOTTIME, but its CLOCK_MONOTONIC also counts time in suspension.
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def process_start() -> float:
-    """Return the start time of this process, by `boot_clock`; the time now if the system lacks it."""
+    """Return the start time of this process by `boot_clock`; the present time if it is unknown."""
     try:
         started = int(_status("self")[19]) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
@@ -245,17 +247,17 @@ def process_start() -> float:
 
 
 def sign_of_life(process: int) -> str | None:
-    """Return the state of a process and its computing time, or None if the system lacks them.
+    """Return the state and the CPU time of a process, or None if the system does not report them.
 
     Parameters
     ----------
     process : int
-        Its number.
+        Id of the process.
 
     Returns
     -------
     str or None
-        State and ticks of computing time, to be compared with later ones.
+        State and CPU time in ticks, as text to be compared with a later result.
     """
     try:
         fields = _status(str(process))
@@ -265,25 +267,25 @@ def sign_of_life(process: int) -> str | None:
 
 
 def _status(process: str) -> list[str]:
-    """Return the fields of /proc/N/stat from the state on; the 20th is the start, in ticks."""
+    """Return the fields of /proc/N/stat from the state on; the 20th is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    return text.rpartition(")")[2].split()  # the name before it may have spaces and brackets
+    return text.rpartition(")")[2].split()  # the name before may have spaces and brackets
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the batch job that this process runs in, None outside of one."""
+    """Return the id of the batch job of this process, or None outside of a batch job."""
     environment = os.environ if environment is None else environment
     return next((environment[name] for name in _JOB if environment.get(name)), None)
 
 
 def job_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """Return the time at which the batch system will end this job, by `boot_clock`, or None if unknown.
+    """Return the time by `boot_clock` at which the batch system ends this job; None if unknown.
 
-    Newer releases of SLURM set ``SLURM_JOB_END_TIME``; others are asked once, by ``squeue``.
+    Newer releases of SLURM set ``SLURM_JOB_END_TIME``; for older ones ``squeue`` is called once.
     """
     environment = os.environ if environment is None else environment
     with contextlib.suppress(KeyError, ValueError):
-        # The date is read once, here: a clock that is set later has no effect.
+        # Convert to `boot_clock` now, so that later changes of the date have no effect.
         return boot_clock() + (float(environment["SLURM_JOB_END_TIME"]) - time.time())
     job = environment.get("SLURM_JOB_ID", "")
     if not job.isdigit():
@@ -297,7 +299,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # SLURM's words for no time limit
+        return None  # SLURM prints a word if the job has no time limit
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

@@ -1,4 +1,4 @@
-"""Files that a person asked for: each has its name when it is complete."""
+"""Output files that the user requested; a file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pysgrld.run.ownership import is_marked, list_of, refuse_new
 
 
 def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
-    """Create a file that takes the place of another, lock it, and remove its unfinished predecessors.
+    """Create and lock a temporary file for `path`, and remove those that killed processes left.
 
-    The kernel drops the lock of a killed process, so only files without a live process are removed.
+    The kernel ends the lock of a killed process, so only files without a live process are removed.
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # another file, or a user's own
+            continue  # for another output file, or not written by sgmc
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()
@@ -32,16 +32,16 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process found it before it was locked
+        file.close()  # another process removed it before it was locked: try again
 
 
 def regular_target(path: Path) -> Path:
-    """Return the file that writing to a path replaces or makes: the target of a symbolic link.
+    """Return the path of the file to be written, which is the target if `path` is a symbolic link.
 
     Raises
     ------
     OutputError
-        If there is something that is no regular file, as a device or a pipe.
+        If the path is not a regular file, for example a device or a pipe.
     """
     try:
         target = path.resolve() if path.is_symlink() else path
@@ -55,11 +55,11 @@ def regular_target(path: Path) -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that a person asked for; it has its name when it is complete.
+    """Open an output file that gets its name only when it is complete.
 
-    Missing parent folders are made, and the unfinished file of a killed process is removed. If the
-    path is a symbolic link, its target is written. In a folder with a list of files
-    (`pysgrld.run.ownership`) the file is added to the list.
+    Missing parent folders are created, and temporary files of killed processes are removed. If the
+    path is a symbolic link, its target is written. If the folder has a list of files
+    (`pysgrld.run.ownership`), the file is added to the list.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     Yields
     ------
     IO[bytes]
-        The temporary file, open for writing and reading; it gets its name at the end.
+        The temporary file, open for reading and writing, which is renamed to `path` at the end.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _new_and_held(path, temporary)
-                # the lock is held until the file has its name
+                # keep the lock until the file has its final name
                 held.callback(os.close, os.dup(file.fileno()))
             except OSError as error:
                 reason = error.strerror or error
@@ -95,7 +95,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # an error within the block: a missing input is an OSError, too
+    except SgmcError:  # raised in the block: some subclasses are an OSError, too
         raise
     except OSError as error:
         reason = error.strerror or str(error)

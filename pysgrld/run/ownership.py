@@ -1,33 +1,37 @@
 """Ownership of paths: the files that sgmc may replace or delete.
 
-sgmc replaces and deletes only what carries its own mark. Everything else ends with exit code 73 and one
-line, and is left as it was. There are four kinds of marks, and no other reason to delete anything:
+sgmc replaces and deletes only files with one of its marks. If any other file is in the way, sgmc
+prints one line, exits with code 73 and leaves the file unchanged. There are four kinds of marks,
+and sgmc deletes files for no other reason:
 
-1. **A name with a checksum** (`marked_name`, `is_marked`) marks work in hand: temporary files, scratch
-   folders, folders that are being deleted. The second half of the digits is computed from the rest of the
-   name, so that a name which a person chose is never taken for one. The next command removes what a
-   killed process left under such a name.
-2. **The list of files** `.sgmc-files.jsonl` (`FileList`) marks the files of a folder of outputs: a folder
-   of exports, of a page, of parts, of a reproduced figure, and pages at their default place in a run. It
-   has name, size and SHA-256 of each file that sgmc wrote there; a file is sgmc's if its name is in the
-   list and its content is as listed. `claim_files` refuses a folder in which foreign files have the names
-   that will be written. `pysgrld.run.output_files.whole_file` then adds a line for each file that it
-   writes into such a folder, before the file gets its name, so that no kill can leave a file without
-   its mark.
-   ``--force`` replaces files of this list, and no others.
-3. **A file that the user named** (``-o FILE``) is replaced with ``--force`` at the user's request:
-   `pysgrld.run.layout.check_outputs`. It must be a regular file that the same command does not read and
-   that no run, search or stored corpus consists of.
+1. **A name with a checksum** (`marked_name`, `is_marked`) marks temporary files, scratch folders
+and
+   folders that are being deleted. The second half of the digits is computed from the rest of the
+   name, so that a name chosen by a person never looks like a mark. The next command removes files
+   with such names that a killed process left.
+2. **The list of files** `.sgmc-files.jsonl` (`FileList`) marks the files of an output folder: a
+folder
+   of exports, of a page, of parts, of a reproduced figure, and pages at their default place in a
+   run. It has the name, size and SHA-256 of each file that sgmc wrote into the folder. A file
+   belongs to sgmc if its name is in the list and its content is as listed. `claim_files` refuses a
+   folder in which other programs' files have the names that will be written.
+   `pysgrld.run.output_files.whole_file` then adds a line for each file that it writes into such a
+   folder, before the file gets its name, so that no file is without its mark if the process is
+   killed. ``--force`` replaces files of this list only.
+3. **A file that the user named** (``-o FILE``) is replaced if the user gives ``--force``
+   (`pysgrld.run.layout.check_outputs`). It must be a regular file that is not an input of the same
+   command and not part of a run, a search or a stored corpus.
 4. **The record of a run, a search or a stored corpus** (``config.json``, ``search.json``, ``meta.json``,
-   manifests of checkpoints) marks the files that it lists, under the names of docs/run-directory.md. A
-   folder without such a record is never taken for one: it must be empty or missing.
+   manifests of checkpoints) marks the files that it lists, under the names in
+   docs/run-directory.md. A folder without such a record must be empty or missing before sgmc writes
+   a run, a search or a stored corpus into it.
 
 A file that appears while a command computes is not replaced either (`expect_free`, `refuse_new`).
 
-A symbolic link is no mark: links inside such folders are foreign. Of a named file that is a link its
-target is replaced, as a shell does it.
+A symbolic link never counts as marked. If a file named by the user is a link, its target is
+replaced, as in a shell.
 
-This module knows names and contents of files, and nothing of runs. `pysgrld.run.files` is built on it.
+This module depends on names and contents of files only, not on runs. `pysgrld.run.files` uses it.
 """
 
 from __future__ import annotations
@@ -46,19 +50,19 @@ from typing import NamedTuple
 
 from pysgrld.errors import OutputError
 
-#: The list of files that sgmc wrote into a folder: lines of JSON, the first one `_HEAD`.
+#: Name of the list of files that sgmc wrote into a folder. It has JSON lines, the first is `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
-#: Bytes of a list, at most.
+#: Maximum size of a list in bytes.
 _LONGEST = 1 << 30
-#: Bytes that are hashed at a time.
+#: Number of bytes hashed at a time.
 _PIECE = 1 << 20
 
 _MARKED = re.compile(r"(.+)-([0-9a-f]{8})([0-9a-f]{8})", re.DOTALL)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-# ---- names of work in hand
+# ---- marked names of temporary files and folders
 
 
 def _checksum(stem: str, digits: str) -> str:
@@ -66,20 +70,20 @@ def _checksum(stem: str, digits: str) -> str:
 
 
 def marked_name(stem: str) -> str:
-    """Return a name that begins with a stem and that no other process has: ``STEM-`` and 16 digits."""
+    """Return a unique marked name: ``STEM-`` and 16 hexadecimal digits, half of them a checksum."""
     digits = os.urandom(4).hex()
     return f"{stem}-{digits}{_checksum(stem, digits)}"
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made a name, of a stem that begins with one of `stems`.
+    """Return True if `marked_name` made a name from a stem that begins with one of `stems`.
 
     Parameters
     ----------
     name : str
         Last part of a path.
     *stems : str
-        Beginnings of stems; any stem if none are given.
+        Accepted prefixes of the stem; without any, every stem is accepted.
 
     Returns
     -------
@@ -103,13 +107,13 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return the mark of a file, or None if it is no regular file, or has another size than `size`.
+    """Return the mark of a file; None if it is no regular file or its size is not `size`.
 
     Parameters
     ----------
     path : Path
     size : int, optional
-        Expected size in bytes; None accepts any.
+        Expected size in bytes; None accepts any size.
 
     Returns
     -------
@@ -137,12 +141,12 @@ def mark_of(path: Path, size: int | None = None) -> Mark | None:
 
 
 class FileList:
-    """The list of files that sgmc wrote into a folder and the folders inside it.
+    """The list of files that sgmc wrote into a folder and its subfolders.
 
     Parameters
     ----------
     folder : Path
-        A folder, or a path without one yet.
+        The folder, which need not exist.
 
     Raises
     ------
@@ -171,7 +175,7 @@ class FileList:
         with contextlib.suppress(ValueError):
             if lines and json.loads(lines[0]) == _HEAD:
                 for line in lines[1:]:
-                    # a line that a kill or a full disk has cut marks nothing
+                    # ignore a line that was cut off because of a kill or a full disk
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         entry = json.loads(line)
                         mark = Mark(int(entry["size"]), str(entry["sha256"]))
@@ -181,19 +185,19 @@ class FileList:
             raise OutputError(problem)
 
     def add(self, name: str, path: Path) -> None:
-        """Record a file, before it gets its name in the folder.
+        """Add a file to the list before it gets its name in the folder.
 
         Parameters
         ----------
         name : str
-            Its later path in the folder.
+            Final path of the file, relative to the folder.
         path : Path
-            Its present path.
+            Present path of the file.
 
         Raises
         ------
         OSError
-            If it cannot be read, or the list cannot be written.
+            If the file cannot be read, or the list cannot be written.
         """
         mark = mark_of(path)
         if mark is not None and mark not in self._marks.get(name, ()):
@@ -203,7 +207,8 @@ class FileList:
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
         """Append lines, each with the name, size and SHA-256 of a file; the folder must exist.
 
-        One write appends all, so that several processes may append to one list.
+        All lines are written at once under a lock, so that several processes may append to one
+        list.
 
         Raises
         ------
@@ -216,7 +221,7 @@ class FileList:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(fd, fcntl.LOCK_EX)
             text = json.dumps(_HEAD) if os.fstat(fd).st_size == 0 else ""
-            # the line end comes first: it ends a line that a kill has cut
+            # write the line end first, as the last line may have been cut off by a kill
             data = memoryview((text + "".join(f"\n{json.dumps(e)}" for e in entries)).encode())
             while data:
                 data = data[os.write(fd, data) :]
@@ -225,7 +230,7 @@ class FileList:
             os.close(fd)
 
     def owns(self, name: str) -> bool:
-        """Return True if a file is there as sgmc wrote it, and can be read."""
+        """Return True if a file can be read and has the content that sgmc wrote."""
         marks = self._marks.get(name, set())
         with contextlib.suppress(OSError):
             return any(
@@ -234,7 +239,7 @@ class FileList:
         return False
 
     def foreign(self) -> Iterator[str]:
-        """Yield the paths in the folder, at any depth, that sgmc did not write; folders are not listed.
+        """Yield the relative paths of all files in the folder tree that sgmc did not write.
 
         Raises
         ------
@@ -254,25 +259,25 @@ class FileList:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Names of the folders directly inside that listed files lie in."""
+        """Names of the direct subfolders that contain listed files."""
         return frozenset(name.split("/")[0] for name in self._marks if "/" in name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete files if they are as sgmc wrote them, and leave the others.
+        """Delete those of the named files that are unchanged since sgmc wrote them.
 
         Raises
         ------
         OSError
-            If one cannot be deleted.
+            If a file cannot be deleted.
         """
         for name in names:
             if self.owns(name):
                 (self.folder / name).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Delete every file that is as sgmc wrote it, folders that are empty then, and the list.
+        """Delete all unchanged files of the list, the subfolders that become empty, and the list.
 
-        The folder stays with the files that sgmc did not write, if there are some.
+        If the folder has other files, the folder, these files and the list are kept.
 
         Raises
         ------
@@ -282,7 +287,7 @@ class FileList:
         self.remove(self._marks)
         inside = {str(Path(name).parent) for name in self._marks} - {"."}
         for name in sorted(inside, key=len, reverse=True):
-            with contextlib.suppress(OSError):  # missing, or not empty
+            with contextlib.suppress(OSError):  # the folder is missing or not empty
                 (self.folder / name).rmdir()
         if not any(True for _ in self.foreign()):
             self.path.unlink(missing_ok=True)
@@ -290,14 +295,14 @@ class FileList:
                 self.folder.rmdir()
 
 
-#: Folders that this process has claimed: its files there are listed.
+#: Folders that this process has claimed, so that files written into them are added to the list.
 _claimed: set[Path] = set()
-#: Files that this process will write, which did not exist when it checked.
+#: Files that this process will write and that did not exist when `expect_free` was called.
 _free: set[Path] = set()
 
 
 def expect_free(path: Path) -> None:
-    """Record whether a file to be written exists: one that appears meanwhile is not replaced."""
+    """Record whether an output file exists, so that `refuse_new` detects one that appears later."""
     place = path.parent.resolve() / path.name
     if os.path.lexists(place):
         _free.discard(place)
@@ -306,12 +311,12 @@ def expect_free(path: Path) -> None:
 
 
 def refuse_new(path: Path) -> None:
-    """Raise an error if other programs wrote a file since `expect_free`; call it once a file.
+    """Raise an error if another program wrote a file since `expect_free`; call it once per file.
 
     Raises
     ------
     OutputError
-        If there is one.
+        If the file has appeared since.
     """
     place = path.parent.resolve() / path.name
     if place in _free and os.path.lexists(place):
@@ -323,7 +328,7 @@ def refuse_new(path: Path) -> None:
 
 
 def list_of(folder: Path) -> FileList | None:
-    """Return the list that covers a file in a folder, or None if sgmc keeps no list of that folder.
+    """Return the list of files of a folder, or None if sgmc keeps no list for the folder.
 
     Parameters
     ----------
@@ -334,7 +339,7 @@ def list_of(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    with contextlib.suppress(OutputError):  # ignore a list that sgmc did not write
+    with contextlib.suppress(OutputError):  # ignore a file of this name that sgmc did not write
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
             return files
@@ -342,14 +347,14 @@ def list_of(folder: Path) -> FileList | None:
 
 
 def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Return the list of files in a folder; raise an error if a foreign file has one of these names.
+    """Return the list of files of an output folder, after a check that the names may be written.
 
     Parameters
     ----------
     folder : Path
-        It need not exist.
+        The folder, which need not exist.
     names : iterable of str
-        Names that sgmc chooses: the user named the folder, not the files.
+        Names of the files to be written, which sgmc and not the user has chosen.
     force : bool
         True to replace files that sgmc wrote.
 
@@ -361,8 +366,8 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
     Raises
     ------
     OutputError
-        If a file is there that sgmc did not write or that was changed since; if one is there that it did
-        write and `force` is not set; if the folder is a file or cannot be looked up.
+        If sgmc did not write an existing file of one of these names, or it was changed since; if
+        sgmc did write it but `force` is not set; if the folder is a file or cannot be looked up.
     """
     if os.path.lexists(folder) and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder")
@@ -382,19 +387,19 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
 
 
 def check_owned(files: FileList, name: str) -> None:
-    """Raise an error unless a file is as sgmc wrote it.
+    """Raise an error unless a file is unchanged since sgmc wrote it.
 
     Raises
     ------
     OutputError
-        If it is not.
+        If the file was changed, or sgmc did not write it.
     """
     if not files.owns(name):
         raise foreign(files.folder / name)
 
 
 def foreign(path: Path) -> OutputError:
-    """Return the error of a file that sgmc did not write, or that was changed since.
+    """Return the error for a file that sgmc did not write, or that was changed since.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Arrays of numbered parts of the work that comes before the first checkpoint, a file for each part.
+"""Storage of the work before the first checkpoint: numbered parts, with a file for each part.
 
-A part may be stored several times while it is made: the newest step of it counts. The name of a file has
-the digest of its bytes, so that each file is verified by itself: one that is damaged is passed over, and
-its part is made again.
+A part may be stored several times while it is computed; the newest step counts. The name of a file
+has the digest of its bytes, so that each file is verified independently. A damaged file is ignored,
+and its part is computed again.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Part(NamedTuple):
 
 
 class StoredParts:
-    """The folder of the parts of a run that are stored before its first checkpoint.
+    """The folder of the parts that a run stores before its first checkpoint.
 
     Parameters
     ----------
     folder : Path
-        Made when the first part is stored.
+        The folder, which is created when the first part is stored.
     writing : callable (Path) -> context manager
         Guards a change of a file, and turns `OSError` into `WriteError`.
     """
@@ -60,7 +60,7 @@ class StoredParts:
         self.folder, self._writing = folder, writing
 
     def _files(self) -> dict[tuple[int, int], Path]:
-        """Return the files of all parts by number and step, ascending."""
+        """Return the files of all parts by (number, step), in ascending order."""
         with contextlib.suppress(OSError):
             names = sorted(entry.name for entry in self.folder.iterdir())
             matches = [match for name in names if (match := _NAME.fullmatch(name))]
@@ -68,12 +68,12 @@ class StoredParts:
         return {}
 
     def progress(self) -> int:
-        """Return the steps of all parts together, without verifying them."""
-        newest = dict(self._files().keys())  # the last file of a number has its newest step
+        """Return the sum of the steps of all parts; the files are not verified."""
+        newest = dict(self._files().keys())  # keeps the last, which is the newest, step of a part
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:
-        """Return the newest verified state of each part by its number; warn of damaged files."""
+        """Return the newest undamaged state of each part by its number; warn of damaged files."""
         parts: dict[int, Part] = {}
         for (number, step), path in reversed(self._files().items()):
             if number in parts:
@@ -88,7 +88,7 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store a part, and remove its files of earlier steps.
+        """Store a part, and remove the files of its earlier steps.
 
         Raises
         ------
@@ -110,12 +110,12 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the parts that the run uses: every later start then uses these.
+        """Record the numbers of the parts that the run uses, for all later starts.
 
         Raises
         ------
         WriteError
-            If that cannot be written.
+            If the record cannot be written.
         """
         with self._writing(self.folder):
             if not self.folder.is_dir():
@@ -125,7 +125,7 @@ class StoredParts:
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
-        """Return the numbers of the parts that the run uses, or None if that is not decided yet."""
+        """Return the numbers of the parts that the run uses, or None if none were chosen yet."""
         try:
             value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):
@@ -137,7 +137,7 @@ class StoredParts:
         return numbers if valid else None
 
     def remove(self) -> None:
-        """Remove all parts: a checkpoint has taken their place. Other files in the folder stay."""
+        """Remove all parts, which a checkpoint replaces. Other files in the folder stay."""
         with contextlib.suppress(OSError):
             if self.folder.is_symlink() or not self.folder.is_dir():
                 return

@@ -1,4 +1,4 @@
-"""Deletion of the checkpoints that a finished run does not need."""
+"""Deletion of checkpoints that a finished run no longer needs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pysgrld.run.directory import RunDirectory
 
 
 def prune(path: Path) -> int:
-    """Delete all checkpoints of a finished run but the newest one that verifies.
+    """Delete all checkpoints of a finished run except the newest undamaged one.
 
     Parameters
     ----------
     path : Path
-        Folder of a run. A run that is not finished is left alone.
+        Folder of a run. A run that is not finished is not changed.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def prune(path: Path) -> int:
     Raises
     ------
     SgmcError
-        If the run cannot be read, another process writes to it, or it has no good checkpoint.
+        If the run cannot be read, another process writes to it, or it has no undamaged checkpoint.
     """
     run = RunDirectory.open(path)
     before = checkpoint_folders(path)

@@ -1,4 +1,4 @@
-"""Restoration of files that were removed from the folder of a running training."""
+"""Restoration of files that were removed from the folder of a run while it trains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def vocabulary_text(words: Sequence[str]) -> bytes:
-    """Return the content of ``vocab.txt``.
+    """Return the content of ``vocab.txt`` for a vocabulary.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def vocabulary_text(words: Sequence[str]) -> bytes:
 
 
 def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
-    """Write again folders, options and words that were removed from a run.
+    """Write removed folders, ``config.json`` and ``vocab.txt`` of a run again.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
     settings : bytes
         Content of ``config.json``.
     words : sequence of str
-        Words of ``vocab.txt``; empty if they are not known.
+        Words of ``vocab.txt``; empty if the words are not known.
 
     Raises
     ------
     OSError
-        If one cannot be written.
+        If a file or folder cannot be written.
     """
     for name in (CHECKPOINTS, SAMPLES):
         make_folder(run / name, "restore")

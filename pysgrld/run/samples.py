@@ -1,10 +1,10 @@
-"""Kept posterior samples: one immutable file each, of full samples or of top-word samples.
+"""Posterior samples of a run, each in an immutable file: full samples and top-word samples.
 
-Top-word samples have the greatest values of each row only (`pysgrld.models.samples`), and a prefix to
-their names; all else is the same.
+Top-word samples have only the largest values of each row (`pysgrld.models.samples`), and their file
+names have a prefix. Otherwise they are treated like full samples.
 
-A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest
-checkpoint still lists it, and going back to that checkpoint must find it.
+A sample that is dropped by thinning is only hidden until the next checkpoint is written, because
+the newest checkpoint still lists it, so that a rewind to that checkpoint needs it.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ class Samples:
     def __init__(self, run: Path, writing: Callable[[Path], AbstractContextManager[None]]) -> None:
         self.folder = run / "samples"
         self._run, self._writing = run, writing
-        # Digests of files that this process wrote or verified: they never change.
+        # Digests of the files that this process wrote or verified, which never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # files with values that were all checked
+        self._checked: set[str] = set()  # names of the files in which all values were checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
-        """Return the file of the sample of an iteration."""
+        """Return the path of the sample of an iteration."""
         return self.folder / f"{TOP_WORDS if top_words else ''}{step_name(step)}{SUFFIX}"
 
     def steps(self, *, top_words: bool = False) -> list[int]:
-        """Return the iterations of all kept samples, ascending: of full ones, or of top-word samples."""
+        """Return the iterations of all kept full or top-word samples in ascending order."""
         return sorted(
             step for name, step in self._files().items() if name.startswith(TOP_WORDS) == top_words
         )
 
     def _files(self) -> dict[str, int]:
-        """Return the iterations of all kept samples by the names of their files, in their order."""
+        """Return the iterations of all kept samples by file name, sorted by file name."""
         try:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
@@ -88,26 +88,26 @@ class Samples:
         *,
         top_words: bool = False,
     ) -> None:
-        """Keep the posterior sample of an iteration.
+        """Store the posterior sample of an iteration.
 
         Parameters
         ----------
         step : int
         parts : mapping
-            Matrices by name; kept in single precision, unsigned integers as they are.
+            Matrices by name; floats are stored in single precision, unsigned integers unchanged.
         invariants : mapping
-            Conditions on them, by shell pattern of their names.
+            Conditions on the matrices, by shell pattern of their names.
         top_words : bool
             True for a sample of the most probable words only, in addition to the full sample.
 
         Raises
         ------
         WriteError
-            If it could not be written; nothing of it is then left.
+            If the sample could not be written; no partial file is left.
         ValueError
-            If a part is no matrix, or the step has a different sample already.
+            If a part is no matrix, or the step already has a different sample.
         NumericalError
-            If one breaks an invariant; nothing was written.
+            If a matrix breaks an invariant; nothing was written.
         """
         parts = {
             name: np.ascontiguousarray(part, part.dtype if part.dtype.kind == "u" else np.float32)
@@ -121,7 +121,7 @@ class Samples:
         path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
         with self._writing(path):
-            make_folder(path.parent, "sample")  # unless it was removed meanwhile, the folder exists
+            make_folder(path.parent, "sample")  # the user may have removed the folder
             written = write_new(temporary, encode(parts), "sample")
             try:
                 if path.exists():
@@ -138,23 +138,24 @@ class Samples:
     def read(
         self, step: int, *forms: Mapping[str, Invariant], top_words: bool = False
     ) -> dict[str, Array]:
-        """Map a sample into memory: matrices of float32 or unsigned integers by name, read-only.
+        """Map a sample into memory, and return its read-only matrices by name.
 
         Parameters
         ----------
         step : int
         *forms : mapping
-            The forms that it may have: conditions on matrices, by shell pattern of their names. Matrices
-            that a form names without a wildcard exist in a sample of the form.
+            Forms that the sample may have. A form has conditions on matrices, by shell pattern of
+            their names. A sample of the form has every matrix whose name the form gives without a
+            wildcard.
         top_words : bool
             True to read the top-word sample.
 
         Raises
         ------
         MissingInputError
-            If this step has no sample.
+            If the step has no sample.
         CheckpointError
-            If its file is damaged.
+            If the file of the sample is damaged.
         """
         path = self.path(step, top_words=top_words)
         try:
@@ -179,9 +180,9 @@ class Samples:
         return parts
 
     def drop(self, step: int, *, top_words: bool = False) -> None:
-        """Remove a sample from the kept ones; a missing one is no error.
+        """Hide a sample so that it is no longer kept; a missing sample is no error.
 
-        Its space is free after the next checkpoint.
+        Its disk space is free after the next checkpoint.
 
         Raises
         ------
@@ -195,10 +196,10 @@ class Samples:
             self._known.pop(path.name, None)
 
     def purge(self) -> None:
-        """Delete dropped samples: the newest checkpoint lists them no more."""
+        """Delete dropped samples, which the newest checkpoint no longer lists."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
-                continue  # not the name of a sample
+                continue  # the file is not a sample
             try:
                 fail_point("sample.unlink")
                 path.unlink()
@@ -206,12 +207,12 @@ class Samples:
                 logger.warning("%s: cannot be deleted: %s", path, error.strerror or error)
 
     def table(self) -> dict[str, dict[str, Any]]:
-        """Return size and digest of every kept sample, for the manifest.
+        """Return size and digest of each kept sample by file name, for the manifest.
 
         Raises
         ------
         OSError
-            If one cannot be read.
+            If a sample cannot be read.
         """
         table = {}
         for name in self._files():
@@ -221,7 +222,7 @@ class Samples:
         return table
 
     def check(self, table: Mapping[str, Written]) -> list[str]:
-        """Verify the samples that a checkpoint lists; return the names of missing ones.
+        """Verify the samples that a checkpoint lists; return the file names of missing samples.
 
         Raises
         ------
@@ -240,7 +241,7 @@ class Samples:
         return missing
 
     def verify(self, step: int, *, top_words: bool = False) -> None:
-        """Compare a sample, once, with its digest in the newest checkpoint, if that lists the sample.
+        """Compare a sample once with its digest in the newest checkpoint, if that lists the sample.
 
         Raises
         ------
@@ -253,19 +254,20 @@ class Samples:
             self._is_there(path, path.name, written)
 
     def listed(self, *, again: bool = False) -> dict[str, Written]:
-        """Return the samples that the newest checkpoint lists, read once; empty without a checkpoint.
+        """Return the samples that the newest checkpoint lists; {} if the run has no checkpoint.
 
         Parameters
         ----------
         again : bool
-            True to read the list again: a run that is training may have written a newer one.
+            True to read the list again, as a run that is training may have written a newer
+            checkpoint.
         """
         if self._listed is None or again:
             self._listed = recorded(self._run, "samples")
         return self._listed
 
     def gone(self) -> list[str]:
-        """Return the names of missing samples that the newest checkpoint lists.
+        """Return the file names of samples that the newest checkpoint lists but that are missing.
 
         A dropped sample still exists under a hidden name. A run that trains meanwhile may have
         deleted a dropped sample, but only after a newer checkpoint no longer listed it. So if a
@@ -286,7 +288,7 @@ class Samples:
         return names
 
     def _is_there(self, path: Path, name: str, written: Written) -> bool:
-        """Return True if a sample exists, after a comparison with its record."""
+        """Return True if a sample exists; raise an error if it differs from its record."""
         try:
             digest = digest_of(path, written.size + 1)
         except FileNotFoundError:
@@ -302,12 +304,12 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Restore the kept samples of a table, except the ones that no longer exist.
+        """Restore the samples in a checkpoint's table as far as they exist, and delete all others.
 
         Raises
         ------
         OSError
-            If a file cannot be renamed or deleted; a second call continues from there.
+            If a file cannot be renamed or deleted; a second call finishes the work.
         """
         self.folder.mkdir(exist_ok=True)  # the user may have deleted all samples
         for name in self._files():
@@ -325,7 +327,7 @@ class Samples:
 
 
 def _step_of(name: str) -> int | None:
-    """Return the iteration of a sample by the name of its file, or None for any other file."""
+    """Return the iteration in the file name of a sample, or None for any other file."""
     if not name.endswith(SUFFIX):
         return None
     return parse_step(name.removeprefix(TOP_WORDS).removesuffix(SUFFIX))

@@ -1,6 +1,6 @@
-"""Types of records in JSON: checks of values against their declared types.
+"""Checks of JSON records against declared types.
 
-A digest shows that a record is unchanged since some program wrote it, not that sgmc wrote it.
+Records with a valid digest are checked too, because any program can write a valid digest.
 """
 
 from __future__ import annotations
@@ -9,34 +9,35 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-#: The types of values by key, or the keys of a record in a record. A key that may be missing may be None.
+#: Types of a record's values by key; for a nested record, its schema. If the type of a key includes
+#: None, the key may be missing.
 Schema = Mapping[str, Any]
-#: The type of an integer of at least 0.
+#: Type of integers that are at least 0.
 NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """The type of a list or a table that may be missing, and whose values all have one schema."""
+    """Type of a list or table, which may be missing, with values that all have the same schema."""
 
     schema: Schema
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
-    """Return name and value of the first part of a record that has a wrong type, or None if all fit.
+    """Return text on the first part of a record with a wrong type, or None if all types are right.
 
     Parameters
     ----------
     record : object
-        Any JSON; keys that the schema lacks are not checked.
+        Any JSON value; keys that the schema lacks are not checked.
     schema : mapping
-        A type or another schema by key.
+        A type or a nested schema by key.
     name : str
-        The name of the record; empty for a whole file.
+        Name of the record for messages; empty for a whole file.
 
     Returns
     -------
     str or None
-        Text for a message, with the path of keys to the part.
+        Text for a message, with the path of keys to the part and its value.
     """
     if not isinstance(record, Mapping):
         return f"{name or 'the record'} is {shortened(record)}"
@@ -58,7 +59,7 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
 
 
 def shortened(value: Any) -> str:
-    """Return a value for a message, on one line that is not too long.
+    """Format a value for a message, shortened to one line of limited length.
 
     Parameters
     ----------
@@ -75,18 +76,18 @@ def shortened(value: Any) -> str:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Return True if a value has the type that a field is declared with.
+    """Return True if a value has the declared type of a field.
 
     Parameters
     ----------
     value : object
     hint : object
-        A type, as `typing.get_type_hints` returns it.
+        The type, in the form that `typing.get_type_hints` returns.
 
     Returns
     -------
     bool
-        False also for a part of a container with a wrong type.
+        True if the value and all parts of a container have the right types.
     """
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:

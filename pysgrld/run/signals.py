@@ -1,6 +1,6 @@
-"""Stop requests of a process, and times in which it stood still.
+"""Requests to stop a process, and detection of times during which it was suspended.
 
-Signals and the clock set a flag (`StopFlag`), which the loop reads between minibatches.
+Signals and the clock set a flag (`StopFlag`), which the training loop reads between minibatches.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from pysgrld.run.machine import boot_clock, check_room_for_thread, job_end, proc
 
 logger = logging.getLogger(__name__)
 
-#: Signals that end a run in order.
+#: Signals that ask a run to write a checkpoint and stop.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU)
 
 
 class SecondInterrupt(KeyboardInterrupt):
-    """A second Ctrl-C: stop at once, with exit code 130."""
+    """A second Ctrl-C, after which the process stops at once with exit code 130."""
 
     exit_code = 130
 
 
 class StopFlag(contextlib.ExitStack):
-    """Reason and time to stop; a context manager around the training loop.
+    """Flag with the reason to stop, and a context manager around the training loop.
 
-    Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
-    checkpoint, and SIGHUP is ignored without a terminal (on one it asks to stop). A second SIGINT
-    raises `SecondInterrupt` at the current line of the program. Outside the main thread only the
-    clock counts. A read from a pipe ends with `Interrupted` when the run is to stop. One more
-    signal can be chosen that stops the run, whatever its usual effect.
+    Within the context, SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, and SIGUSR2 asks
+    for a checkpoint. SIGHUP asks the run to stop if it has a terminal, and is ignored otherwise. A
+    second SIGINT raises `SecondInterrupt` at the current line of the program. Outside the main
+    thread, the flag handles the time limit but no signals. A read from a pipe ends with
+    `Interrupted` when the run is to stop. `stop_signal` adds one more signal that stops the run,
+    in the place of its usual effect.
 
     Parameters
     ----------
     time_limit : float, "auto" or None
-        Seconds of wall clock from the start of the process; an earlier end of the job by the batch
-        system counts too. ``"auto"``: the end of the job alone.
+        Seconds of wall-clock time from the start of the process. If the batch system ends the job
+        earlier, that time is the limit. ``"auto"`` uses the end of the job only.
     stop_signal : str, optional
-        Name of a signal that stops too, without the ``SIG``.
+        Name, without ``SIG``, of another signal that stops the run.
     start : float, optional
-        Start of the process by `boot_clock`.
+        Start time of the process by `boot_clock`.
     clock : callable, optional
         Replaces `boot_clock`, for tests.
 
@@ -90,43 +91,44 @@ class StopFlag(contextlib.ExitStack):
         if self._deadline is None:
             logger.warning("--time-limit auto: the batch system names no end of this job")
         else:
-            # The first checkpoint shows how long one takes; the time to leave Python is unknown.
+            # Request a checkpoint to measure its duration. The margin is for the exit of Python.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
     def stop(self, reason: str) -> None:
-        """Ask the run to stop; the first reason stays."""
+        """Ask the run to stop; if it was asked before, the first reason is kept."""
         if self.reason is None:
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if the run must stop now: by a signal, or as the next step would end too late."""
+        """Return True if the run must stop, on request or as the next step would end too late."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None
 
     def seconds_left(self) -> float:
-        """Return the seconds until a checkpoint must be begun; infinity without a time limit."""
+        """Return the seconds until the final checkpoint must begin; infinity without a limit."""
         if self._deadline is None:
             return math.inf
         return self._deadline - self._margin - 2 * self._checkpoint_seconds - self._clock()
 
     def share(self, part: float) -> float:
-        """Return the seconds that a share of the time limit allows; infinity without a limit."""
+        """Return a fraction of the time limit in seconds; infinity without a time limit."""
         if self._deadline is None:
             return math.inf
         return part * max(0.0, self._deadline - self._start)
 
     def take_checkpoint_request(self) -> bool:
-        """Return True if a checkpoint was requested since the last call (SIGUSR2).
+        """Return True if a checkpoint was requested (SIGUSR2) since the last call.
 
-        A time limit asks for one too, at the beginning: its end must be known to leave time enough.
+        A time limit also requests a checkpoint at the start, because the time that a checkpoint
+        takes must be known to stop early enough.
         """
         is_requested, self._checkpoint_wanted = self._checkpoint_wanted, False
         return is_requested
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
-        """Record the time of a checkpoint, with all that is done at the end of a run."""
+        """Record the duration of a checkpoint, including all other work at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -140,12 +142,12 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run must stop before it has anything to keep.
+        """Raise an error if the run must stop in a phase whose results are not kept.
 
         Parameters
         ----------
         doing : str
-            The activity that is interrupted, for the message: "while x.txt was read".
+            The interrupted activity for the message, for example "while x.txt was read".
 
         Raises
         ------
@@ -162,7 +164,7 @@ class StopFlag(contextlib.ExitStack):
         if threading.current_thread() is not threading.main_thread():
             return self
         handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_signal}
-        # nohup has ignored it already, and that stays so.
+        # If SIGHUP is ignored already, as under nohup, it stays ignored.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             terminal = sys.__stdin__ is not None and not sys.__stdin__.closed
             terminal = terminal and os.isatty(0)
@@ -170,21 +172,22 @@ class StopFlag(contextlib.ExitStack):
         handlers |= dict.fromkeys(self.stop_signals, self._on_signal)
         for number, handler in handlers.items():
             old = signal.signal(number, handler)
-            # None: a handler that was not Python's and cannot be put back from here.
+            # None stands for a handler that Python did not install, which cannot be restored.
             self.callback(signal.signal, number, signal.SIG_DFL if old is None else old)
         return self
 
 
-#: Seconds between two readings of an `AwakeClock`, and the delay from which a reading counts as a gap.
+#: Seconds between two readings of an `AwakeClock`, and delay in seconds above which a reading shows
+#: that the process was suspended.
 BEAT, GAP = 0.25, 5.0
 
 
 class AwakeClock(contextlib.ExitStack):
-    """A clock that stands still while the process does; a context manager.
+    """A clock that does not count time during which the process is suspended; a context manager.
 
     The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread
-    wakes four times a second and looks at the clock. If it wakes much later, nothing of the process
-    has run; during a long step, with a slow disk or on a busy machine it still wakes in time.
+    wakes four times a second and reads the clock. If it wakes much too late, the whole process was
+    suspended, because it wakes in time during a long step, with a slow disk or on a busy machine.
 
     Parameters
     ----------
@@ -203,7 +206,7 @@ class AwakeClock(contextlib.ExitStack):
         self._thread = threading.Thread(target=self._look, name="awake-clock", daemon=True)
 
     def awake(self) -> float:
-        """Return the seconds by the clock, without the time in which the process stood still."""
+        """Return the clock's time in seconds, minus all time in which the process was suspended."""
         with self._mutex:
             now = self._clock()
             late = now - self._last - BEAT
@@ -214,7 +217,7 @@ class AwakeClock(contextlib.ExitStack):
             return now - self._gaps
 
     def take_gap(self) -> float:
-        """Return the seconds that the process stood still since the last call."""
+        """Return the seconds for which the process was suspended since the last call."""
         with self._mutex:
             gap, self._unreported = self._unreported, 0.0
         return gap
@@ -225,7 +228,7 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # Without a thread a long step cannot be distinguished from a gap.
+        # If the thread cannot start, no gaps are counted, as they could be long steps.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

@@ -1,12 +1,11 @@
-"""Arrays in files of the safetensors layout, and the invariants that arrays must obey.
+"""Arrays in files of the safetensors format, and the invariants that arrays must satisfy.
 
-A file is eight bytes of header length, a JSON header and plain buffers.
+A file consists of eight bytes with the header length, a JSON header and plain buffers.
 
-Any safetensors reader can open these files. They are written by hand because the bytes are
-hashed and flushed while they go, with no second copy of the arrays in memory; and read by hand
-because a file is believed only after its header was checked against its size, and because the
-library accepts altered payloads. Names are sorted and nothing else is in the file, so equal arrays
-give equal bytes.
+Any safetensors reader can open these files. This module writes them without the library, to hash
+and flush the bytes on the way, without a second copy of the arrays in memory. It reads them without
+the library, to check the header against the file size first, and because the library accepts
+changed data. Names are sorted and the file has nothing else, so equal arrays give equal bytes.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from pysgrld.types import Array, Condition, Invariant, is_prior
 
 MAX_HEADER = 16 << 20
 MAX_TENSORS = 4096
-#: Dimensions of an array, at most.
+#: Maximum number of dimensions of an array.
 MAX_AXES = 8
 NAME = re.compile(r"[a-z0-9_.]{1,64}")
 
-#: Bytes up to which arrays of a verified file stay in memory.
+#: Maximum size in bytes of an array of a verified file that stays in memory.
 _KEPT = 1 << 20
 
-#: Loaded arrays start at multiples of this, as the kernels want theirs.
+#: Alignment of loaded arrays in bytes, which the compiled kernels expect.
 ALIGNMENT = 64
 
 _DTYPES = {
@@ -60,11 +59,11 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 class DamagedError(Exception):
-    """A file was changed after it was written; the message names the file and the check that failed."""
+    """A file was changed since it was written; the message names the file and the failed check."""
 
 
 class Tensor(NamedTuple):
-    """The place of an array in a file; `start` and `stop` count from the end of the header."""
+    """Position of an array in a file; `start` and `stop` are in bytes after the header."""
 
     name: str
     dtype: str
@@ -74,19 +73,19 @@ class Tensor(NamedTuple):
 
 
 class TensorHeader(NamedTuple):
-    """The checked header: tensors in the order of the file, and the position of their first byte."""
+    """A checked header, with the tensors in file order and the position of their first byte."""
 
     tensors: tuple[Tensor, ...]
     offset: int
 
 
 def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
-    """Return dtype and shape of arrays as a header has them, sorted by name.
+    """Return dtype and shape of arrays in the form of a header, sorted by name.
 
     Raises
     ------
     ValueError
-        For a name or a type that no checkpoint may hold.
+        For a name, type or number of arrays that cannot be stored.
     """
     described = {}
     for name in sorted(arrays):
@@ -103,17 +102,17 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
 
 
 def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """Return the bytes of a file that come before its arrays, which follow in the order given.
+    """Return the bytes of a file before its arrays; the arrays must follow in the given order.
 
     Parameters
     ----------
     described : mapping
-        Name to ``dtype``, by its code in the format, and ``shape``.
+        For each name, ``dtype`` (its code in the format) and ``shape``.
 
     Returns
     -------
     bytes
-        Length of the header, 8 bytes, and the header.
+        The length of the header as 8 bytes, and the header.
     """
     header, position = {}, 0
     for name, entry in described.items():
@@ -121,13 +120,13 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
         header[name] = {**entry, "data_offsets": [position, stop]}
         position = stop
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    # Spaces up to a multiple of 64, so that a mapped file has its first array aligned.
+    # Pad with spaces to a multiple of 64 bytes, so that a mapped file has its first array aligned.
     text += b" " * (-(len(text) + 8) % ALIGNMENT)
     return len(text).to_bytes(8, "little") + text
 
 
 def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
-    """Yield the bytes of the file, piece by piece.
+    """Yield the bytes of a file with the given arrays, piece by piece.
 
     Parameters
     ----------
@@ -149,21 +148,21 @@ def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
 
 
 def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
-    """Check a header against the size of its file, before anything is allocated by it.
+    """Check a header against the size of its file, before memory is allocated as it states.
 
     Parameters
     ----------
     path : Path
-        For messages.
+        Path for messages.
     head : bytes
-        The JSON text, without the eight bytes before it.
+        The JSON text, without the eight bytes of its length.
     size : int
-        Bytes of the whole file.
+        Size of the whole file in bytes.
 
     Raises
     ------
     DamagedError
-        At the first thing that is wrong.
+        If the header is invalid; the message describes the first problem.
     """
     room = size - 8 - len(head)
     try:
@@ -181,7 +180,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
         code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(code, str) or code not in _DTYPES:
             raise DamagedError(f"{path}: header: dtype of array {name!r}")
-        # Python integers do not overflow; the axes are bounded first so that products stay short.
+        # Python integers do not overflow; the limits keep the product of the axes small.
         if (
             not isinstance(shape, list)
             or len(shape) > MAX_AXES
@@ -209,7 +208,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
-    """Read the checked header and the bytes before the data."""
+    """Read and check the header; return it, and all bytes before the data."""
     if size < 8:
         raise DamagedError(f"{path}: {size} bytes, too short for a header")
     prefix = bytearray(8)
@@ -223,15 +222,15 @@ def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
 
 
 class StoredArrays(Mapping[str, Array]):
-    """The arrays of a verified file: small ones in memory, large ones read at each access.
+    """The arrays of a verified file; small arrays stay in memory.
 
-    A large array is read again at each access, and the caller owns the copy.
+    A large array is read from the file at each access, and the caller owns the copy.
 
     Parameters
     ----------
     path : Path
     fd : int
-        The open file; the mapping keeps it open for itself, so that it may be deleted meanwhile.
+        Descriptor of the open file, which this object duplicates, so that the file may be deleted.
     header : TensorHeader
 
     Attributes
@@ -254,10 +253,10 @@ class StoredArrays(Mapping[str, Array]):
         os.close(self._fd)
 
     def __reduce__(self) -> tuple[type[dict[str, Array]], tuple[dict[str, Array]]]:
-        """Return the arrays themselves to pickle, as another process does not have this open file."""
+        """Pickle the arrays themselves, because another process does not have the open file."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # without this check the array would be read
+    def __contains__(self, name: object) -> bool:  # the inherited method would read the array
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
@@ -267,11 +266,11 @@ class StoredArrays(Mapping[str, Array]):
         return len(self._tensors)
 
     def is_large(self, name: str) -> bool:
-        """Return True if an array is read at each access."""
+        """Return True if an array is read from the file at each access."""
         return name in self._tensors and name not in self._small
 
     def __getitem__(self, name: str) -> Array:
-        """Read an array.
+        """Return an array.
 
         Raises
         ------
@@ -292,7 +291,7 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
-        """Read an array for the first time: keep a small one, and record the digest of a large one."""
+        """Read an array for the first time; keep it if it is small, otherwise record its digest."""
         digest = hashlib.sha256()
 
         def told(piece: Buffer) -> None:
@@ -323,16 +322,16 @@ def load(
     described: Mapping[str, Any] | None = None,
     violation_of: Callable[[str, Array], str | None] = lambda name, array: None,
 ) -> StoredArrays:
-    """Verify a file: every byte is hashed, and every array is checked.
+    """Verify a file by hashing every byte and checking every array, and return its arrays.
 
     Parameters
     ----------
     path : Path
     expected : Written
     described : mapping, optional
-        dtype and shape that each array must have.
+        Required dtype and shape of each array.
     violation_of : callable, optional
-        Returns the fault of an array, by its name, or None if it has none.
+        Takes name and array; returns the problem of an array, or None if it has none.
 
     Raises
     ------
@@ -364,7 +363,7 @@ def load(
 
 
 def view(path: Path) -> dict[str, Array]:
-    """Map the arrays of a file into memory, read-only.
+    """Map the arrays of a file into memory as read-only arrays.
 
     Parameters
     ----------
@@ -397,12 +396,13 @@ def view(path: Path) -> dict[str, Array]:
 
 
 def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
-    """Check that all floats of a file are finite, and the invariants of its matrices, in pieces of rows.
+    """Check that all floats of a file are finite and that its matrices satisfy invariants.
 
     Raises
     ------
     DamagedError
-        Naming the first array or row that breaks an invariant; or if the file is no such file.
+        If an array or row breaks an invariant, which the message names, or if the header is
+        invalid.
     OSError
         If it cannot be opened or read.
     """
@@ -425,14 +425,14 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 
 # ---- invariants of arrays
 
-#: No invariants, for arrays of unknown meaning.
+#: Empty mapping of invariants, for arrays of unknown meaning.
 NONE: Mapping[str, Invariant] = MappingProxyType({})
 
-#: How far the sum or the norm of a row may be from 1, by rounding to single precision.
+#: Maximum difference of a row's sum or norm from 1, to allow for single precision.
 TOLERANCE = 1e-3
 
-#: Range of the values of an array by its condition; floats of a checkpoint are at least `FINITE`.
-#: Squares and sums of finite values stay finite.
+#: Range of an array's values for each condition. All floats of a checkpoint satisfy `FINITE`, a
+#: range in which squares and sums of values stay finite.
 _RANGES = {
     Condition.FINITE: (-1e100, 1e100),
     Condition.NOT_NEGATIVE: (0.0, 1e100),
@@ -456,19 +456,19 @@ def violation(
     finite: bool = False,
     first: int = 0,
 ) -> str | None:
-    """Return the first invariant that an array breaks, with its row, or None if it breaks none.
+    """Return text on the first invariant that an array breaks, or None if it breaks none.
 
     Parameters
     ----------
     name : str
     array : ndarray
-        A matrix, if an invariant is about rows.
+        The array; it must be a matrix if an invariant concerns rows.
     invariants : mapping
-        Invariants of arrays, by shell pattern of their names; all that match count.
+        Invariants of arrays, by shell pattern of their names; all matching ones apply.
     finite : bool
-        True if every float must be finite, whatever the name of its array.
+        True if every float must be finite, even if no pattern matches the array's name.
     first : int
-        Number of the first row in messages on rows.
+        Number of the array's first row, for messages.
     """
     matches = [invariant for pattern, invariant in invariants.items() if fnmatchcase(name, pattern)]
     conditions = {invariant.condition for invariant in matches}
@@ -485,14 +485,14 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are no prior"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # NaN is refused, too
+        off = ~(np.abs(values - 1) < TOLERANCE)  # True for NaN, too
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"
     if conditions:
         low = max(_RANGES[condition][0] for condition in conditions)
         high = min(_RANGES[condition][1] for condition in conditions)
-        if array.dtype.kind == "f":  # a bound must be a number of the array's type
+        if array.dtype.kind == "f":  # the bounds must be representable in the array's type
             most = float(np.finfo(array.dtype).max)
             low, high = max(low, -most), min(high, most)
         flat = array.reshape(-1)
@@ -507,5 +507,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names of arrays that must exist: the patterns without a wildcard."""
+    """Return the names of arrays that must exist, which are the patterns without a wildcard."""
     return [name for name in invariants if not _WILDCARDS & set(name)]
