@@ -174,7 +174,7 @@ class Explanation(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The message after its label; empty if there is no message."""
+        """The label and the message, or empty text without a message."""
         return self.label + self.text if self.text else ""
 
 

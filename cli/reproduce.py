@@ -132,7 +132,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
 
 
 def cell(value: Any) -> str:
-    """Format a cell of a table; None and NaN become a dash."""
+    """Format a cell of a table, with a dash for None and NaN."""
     if value is None or value != value:  # NaN
         return "-"
     if isinstance(value, float):

@@ -391,7 +391,7 @@ class Job(NamedTuple):
     cpus : int
         Processors of each process, and threads of ``sgmc`` in it.
     memory, partition, account : str or None
-        Values in SLURM's format; None for the site's default.
+        Values in SLURM's format, or None for the site's default.
     array : int or None
         Number of jobs. None for a single job or, with ``over``, one job for each combination.
     over : mapping of str to tuple of str

@@ -89,7 +89,7 @@ def room() -> int:
 
 
 def screen_rows() -> int | None:
-    """Return the number of rows of the terminal, at least 10; None if output goes elsewhere."""
+    """Return the number of rows of the terminal, at least 10, or None without a terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(10, shutil.get_terminal_size().lines)

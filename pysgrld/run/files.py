@@ -46,7 +46,7 @@ TRASH = ".trash-"
 
 #: Error codes of `flock` on file systems without such locks.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-#: Error codes of ``F_FULLFSYNC`` if the drive cannot be told to flush its own cache.
+#: Error codes of ``F_FULLFSYNC`` if the drive has no command to flush its own cache.
 _NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 #: Error codes of `fsync` on file systems that cannot flush a file or folder.
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)

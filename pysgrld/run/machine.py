@@ -279,7 +279,7 @@ def job_id(environment: Mapping[str, str] | None = None) -> str | None:
 
 
 def job_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """Return the time by `boot_clock` at which the batch system ends this job; None if unknown.
+    """Return the `boot_clock` time at which the batch system ends this job, or None if unknown.
 
     Newer releases of SLURM set ``SLURM_JOB_END_TIME``; for older ones ``squeue`` is called once.
     """

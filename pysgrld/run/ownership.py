@@ -107,13 +107,13 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return the mark of a file; None if it is no regular file or its size is not `size`.
+    """Return the mark of a file, or None if it is no regular file or its size is not `size`.
 
     Parameters
     ----------
     path : Path
     size : int, optional
-        Expected size in bytes; None accepts any size.
+        Expected size in bytes, or None to accept any size.
 
     Returns
     -------

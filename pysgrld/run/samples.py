@@ -304,7 +304,7 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Restore the samples in a checkpoint's table as far as they exist, and delete all others.
+        """Restore the existing samples of a checkpoint's table, and delete all others.
 
         Raises
         ------

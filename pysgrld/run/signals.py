@@ -142,7 +142,7 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run must stop in a phase whose results are not kept.
+        """Raise an error if the run must stop in a phase without results to keep.
 
         Parameters
         ----------
