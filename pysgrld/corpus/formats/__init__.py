@@ -1,7 +1,7 @@
-"""The table of formats: how the files of each are detected, and the function that reads them.
+"""Table of the formats: how files of each format are detected, and which function reads them.
 
-To add one: a module here with its reader, and a row in `FORMATS`. The module is imported when a file of
-the format is read, not before. `pysgrld.corpus.steps` reads folders.
+To add a format, add a module with its reader to this package, and a row to `FORMATS`. The module is
+imported only when a file of the format is read. `pysgrld.corpus.steps` reads folders.
 """
 
 from __future__ import annotations
@@ -38,37 +38,38 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """Format of files: how they are recognised, their name in messages, and their reader.
+    """A file format: how its files are recognised, its name in messages, and its reader.
 
     Attributes
     ----------
     name : str
-        As messages call it.
+        Name of the format in messages.
     kind : {"text", "counts"}
-        What its reader gives: an iterator of `Texts`, or `CountedDocuments`.
+        Result of the reader: an iterator of `Texts` for "text", `CountedDocuments` for "counts".
     reader : str
-        ``module.function`` below this package: ``function(source, context)``; or, of a format whose
-        files are one document each (`whole`), ``function(data, options)``, which gives text and title.
+        ``module.function`` in this package, called as ``function(source, context)``. If each file
+        is one document (`whole`), it is called as ``function(data, options)`` and returns text and
+        title, or a record with named fields.
     begins : re.Pattern
-        Pattern of the first decompressed bytes of such files, or None if only names identify them.
+        Pattern that the first decompressed bytes match, or None if only names identify such files.
     suffixes : tuple of str
-        Lower-case suffixes of names that are believed whatever the file begins with.
+        Lower-case suffixes of file names that identify the format, whatever the first bytes are.
     shared : tuple of str
-        Suffixes that other files have too, so that they prove nothing.
+        Suffixes that files of other formats have too, so that they do not identify the format.
     prefix : str
-        What names of such files begin with, believed too; empty if nothing.
+        Start of file names that identifies the format as a suffix does; empty if no prefix does.
     check : callable (head, name) -> bool, optional
-        A further test of a file that begins so.
+        Further test of a file with matching first bytes.
     encoded : bool
         True if the user may choose its encoding.
     fields : bool
-        Whether it holds records with named fields.
+        Whether its files hold records with named fields.
     whole : bool
         Whether each file is one document.
     refused : str
-        Of a format that is known and not read: what to do instead.
+        Advice on what to do instead, if the format is recognised but not read; else empty.
     sure : bool
-        Whether how such files begin is so unmistakable that no name can contradict it.
+        Whether the first bytes identify the format so reliably that no name can contradict them.
     """
 
     name: str
@@ -86,13 +87,13 @@ class Format(NamedTuple):
     sure: bool = False
 
     def matches(self, head: bytes, name: str) -> bool:
-        """Return True if a file begins as files of this format do."""
+        """Return True if the first bytes of a file match this format."""
         if self.begins is None or not self.begins.match(head):
             return False
         return self.check is None or self.check(head, name)
 
     def function(self) -> Any:
-        """Return the reader, and import its module."""
+        """Import the module of the reader, and return the reader."""
         module, _, name = self.reader.rpartition(".")
         return getattr(import_module(f"{__name__}.{module}"), name)
 
@@ -119,23 +120,24 @@ class Format(NamedTuple):
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return True unless a file begins with the byte order mark of UTF-16 and is not XML."""
+    """Return False if a file has a byte order mark of UTF-16 but is not XML; else return True."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
 
 
 def _is_ldac(head: bytes, name: str) -> bool:
-    """Whether the first number of a line is that of its pairs, in most lines of the head.
+    """Return True if, in most lines of the head, the first number is the line's number of pairs.
 
-    Most, because one that differs is more likely a fault than a label; and a label is hardly ever
-    that number by chance. A name of SVMlight is believed.
+    Most lines are enough: a single different number is more likely an error than a label, and a
+    label is hardly ever equal to the number of pairs by chance. For a suffix of SVMlight return
+    False.
     """
     if name.lower().endswith(_SVMLIGHT):
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # cut off, or empty
+        lines.pop()  # the last line is cut off, or empty
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -158,13 +160,13 @@ _XML = re.compile(
 )
 #: A zip archive with an array as its first member.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
-#: Three lines of one number, and then numbers.
+#: Three lines with one number each; if a line follows, it begins with a number and has no colon.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
 _SVMLIGHT = (".svmlight", ".libsvm", ".svm")
 _LABEL = rb"[-+0-9.,eE]+"
 _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
-#: The first line that is more than one number is a number and pairs; comments, and documents without
-#: words, may come before it.
+#: A line of pairs id:number, with or without a label before them. Only comments, and documents
+#: without words (a label alone), may precede it.
 _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
@@ -177,7 +179,7 @@ _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
-#: The format of any other file: a document a line.
+#: Format of all other files: plain text with one document per line.
 TEXT = Format(
     "plain text",
     "text",
@@ -186,10 +188,11 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: The same for files that are one document each, as in folders.
+#: Plain text for files that are one document each, such as the files of a folder.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: The first match decides: unmistakable formats come first, formats that any file could have come last.
+#: The first match decides: formats that are hard to mistake come first, the most general formats
+#: last.
 FORMATS = (
     Format(
         "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True
@@ -334,16 +337,17 @@ FORMATS = (
     TEXT,
 )
 
-#: Text that a person calls a table, by --no-header or --header-line.
+#: Format of text that the user declares to be a table with --no-header or --header-line.
 TABLE = FORMATS[-2]
-#: Beginnings and ends of file names in any format; these ends prove no format.
+#: All suffixes of file names, the suffixes that do not identify a format, and all prefixes.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
-#: Ends of the names of files in a folder that are one document each.
+#: Formats of files in a folder that are one document each, by suffix.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: Suffixes of files of a folder that contain records, if no file of it is a document.
+#: Formats of files of records, by suffix; used in a folder if none of its files is a single
+#: document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format
     for format in FORMATS
@@ -353,14 +357,14 @@ IN_FOLDERS_OF_TABLES = {
 
 
 def recognise(head: bytes, name: str) -> Format:
-    """Return the format of a file, by its content and its name.
+    """Determine the format of a file from its content and its name.
 
     Parameters
     ----------
     head : bytes
-        The first decompressed bytes.
+        The first decompressed bytes of the file.
     name : str
-        Its name without the suffix of its compression; empty for standard input.
+        Name of the file without the suffix of a compression; empty for standard input.
     """
     lower = name.lower()
     for format in FORMATS:
@@ -375,7 +379,7 @@ def recognise(head: bytes, name: str) -> Format:
 
 
 def named_as_counts(name: str) -> bool:
-    """Return True if a file name, without the suffix of its compression, is a name of counts."""
+    """Return True if a file name (without a suffix of compression) is a usual one of counts."""
     return any(
         name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))

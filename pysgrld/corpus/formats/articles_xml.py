@@ -1,8 +1,8 @@
-"""Articles in XML: what PubMed exports, and full texts in JATS (PubMed Central, publishers).
+"""Articles in XML: exports of PubMed, and full texts in JATS (PubMed Central, publishers).
 
-Parsed by xml.etree while the file is read, so that memory is bounded by one article. Such files name a
-document type, which is not fetched; a file with declarations is not recognised, and refused. So the only
-entities are the named entities of XML and HTML.
+xml.etree parses the file while it is read, so that memory is bounded by one article. The document
+type that such files name is not fetched; a file with declarations of its own is not recognised, and
+refused. So the only entities are the named entities of XML and HTML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Bytes that are parsed at once.
+#: Number of bytes that are parsed at a time.
 _PIECE = 2**18
 _ENTITIES = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
@@ -45,7 +45,7 @@ _KNOWN = ("id", "title", "abstract", "year")
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list that PubMed gives as XML."""
+    """Yield one document for each work of a list that PubMed exports as XML."""
     tags = {"PubmedArticle": _pubmed, "PubmedBookArticle": _pubmed}
     yield from texts_of(
         articles_in(source, context, by_name(tags)), source, context, "work", _KNOWN
@@ -53,7 +53,7 @@ def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def jats(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an article in JATS; `abstract` and `body` are fields."""
+    """Yield one document for each article in JATS; `abstract` and `body` are fields."""
     known_elements = (*_KNOWN, "body")
     articles = articles_in(source, context, by_name({"article": _jats}))
     yield from texts_of(articles, source, context, "article", known_elements)
@@ -66,18 +66,18 @@ def new_parser() -> ElementTree.XMLPullParser[Element]:
     return ElementTree.XMLPullParser(("start", "end"), _parser=target)
 
 
-#: Returns the function that reads an element, by its name and the number of elements around it; None for
-#: elements that are no articles.
+#: Returns the function that reads an element, given its name and the number of elements around it;
+#: returns None if the element is no article.
 ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return the functions that read elements by their names, wherever they are."""
+    """Return a function that finds the reader of an element by the element's name, at any depth."""
     return lambda name, depth: tags.get(name)
 
 
 def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterator[Numbered]:
-    """Yield the articles of a file, each with its number.
+    """Yield the articles of a file, numbered from 1.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     Raises
     ------
     CorpusError
-        If it is damaged or cut off, or an article is longer than --max-line.
+        If the file is damaged or cut off, or an article is longer than --max-line.
     """
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
-    within = 0  # number of elements around the article that is open; 0 outside
+    within = 0  # depth of the open article, 1 for the root; 0 outside articles
     try:
         for piece in _pieces(source):
             size += len(piece)
@@ -222,12 +222,12 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return the text of an element, a line for each paragraph, without figures and references."""
+    """Return the text of an element, one line per paragraph, without figures and references."""
     if element is None:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # without recursion, which a deep file would exhaust
+    while walk:  # a loop, because deeply nested elements would exhaust a recursion
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

@@ -1,4 +1,4 @@
-"""Chats that WhatsApp exports as text: a message begins with its time and its author."""
+"""Chats that WhatsApp exports as text, in which each message begins with its time and author."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _BEGIN = (
 )
 _MESSAGE = re.compile(_BEGIN + r"[\u200e~]*([^:]{1,60}): (.*)")
 _NOTICE = re.compile(_BEGIN)
-#: The placeholder of a file that is not in the export.
+#: Placeholder for a file that was left out of the export.
 _LEFT_OUT = re.compile(r"\u200e?<[\w ]+ omitted>|\u200e?\w+ omitted")
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a message."""
+    """Yield one document per message."""
     known = ("text", "from", "date")
     yield from texts_of(_messages(context, source), source, context, "message", known)
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the messages of a chat, each with its number; notices of the program are left out."""
+    """Yield the messages of a chat, each with its number; leave out notices of WhatsApp itself."""
     number, message = 0, dict[str, str]()
     for _, line in lines_of(context, source):
         match = _MESSAGE.match(line)

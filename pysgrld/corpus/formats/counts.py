@@ -1,7 +1,8 @@
-"""Parts that formats of counts share: finding the words of a file, and making entries documents.
+"""Functions that formats of counts share: find the words of a file, and group entries by document.
 
-Entries in any order are sorted by document first: as many as fit a run in memory, more by runs that are
-written to a file without a name (so it is gone whatever happens), and merged.
+Entries that are not in order are sorted by document first. If they are more than fit into one run
+in memory, sorted runs are written to a temporary file without a name, which the system always
+removes, and merged.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from pysgrld.corpus.vocabulary import read_genes, read_vocabulary
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
-#: The largest count, and number of a word.
+#: The largest allowed count, which is also the largest allowed id of a word.
 LARGEST = 2**31 - 1
-#: Advice for non-negative real values.
+#: Advice that follows a message about a non-negative real value.
 REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
-#: Entries of one document that are kept before repeated words are merged.
+#: Maximum number of entries of one document that are held before its repeated words are merged.
 MANY = 2**24
-#: Number of entries that are sorted in memory: 32 MiB.
+#: Number of entries that are sorted in memory at a time; they take 32 MiB.
 RUN = 2**21
 
 _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
@@ -62,7 +63,7 @@ def find_words(
     Raises
     ------
     CorpusError
-        If their number differs from the file's header, or the vocabulary itself is bad.
+        If the number of words differs from the file's header, or the vocabulary itself is invalid.
     """
     option = context.options.vocab
     path: str | Path | None = context.beside if option is None else option
@@ -93,14 +94,15 @@ def find_words(
 def words_of_counts(
     source: Lines, context: Context, words: int, documents: int, line: int | None = None
 ) -> tuple[tuple[str, ...] | None, str, tuple[str, ...] | None]:
-    """Return the words of a matrix, their origin, and the ids of its documents.
+    """Return the words of a matrix, the origin of the words, and the ids of the documents.
 
-    See `find_words`. Single cells have their genes and barcodes in files of their own.
+    A matrix of single cells has its genes and barcodes in separate files; for others, see
+    `find_words`.
 
     Raises
     ------
     CorpusError
-        If their number differs from the file's header.
+        If the number of words or of ids differs from the file's header.
     """
     cells = context.single_cells
     if cells is None:
@@ -126,7 +128,7 @@ def words_of_counts(
 
 
 def not_transposed(context: Context, source: Lines) -> None:
-    """Refuse --transpose for a format that has a document a line.
+    """Refuse --transpose for a format with one document per line.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
-    """Refuse a file of counts for a line above the limit."""
+    """Refuse a file of counts because one of its lines is longer than the limit."""
     raise CorpusError(f"{message}: this is no file of counts", path, line)
 
 
@@ -161,19 +163,20 @@ def quoted(field: bytes) -> str:
 
 
 def wrong_count(field: bytes, strict: bool) -> str:
-    """Return the error message of a field that is no count; empty if it is a count.
+    """Return the message about a field that is no count, or an empty text if it is a count.
 
     Parameters
     ----------
     field : bytes
-        What stands in its place.
+        Field of a file that should be a count.
     strict : bool
-        Whether it must be written in digits and be at least 1; else it may be 0, or written 3.0.
+        Whether the count must be in digits and at least 1; else it may also be 0, or written as
+        3.0.
 
     Returns
     -------
     str
-        Empty if it is one.
+        The message; empty if the field is a count.
     """
     label = f"count {quoted(field)}"
     if field.isdigit():
@@ -193,18 +196,18 @@ def wrong_count(field: bytes, strict: bool) -> str:
 
 
 class Entries(NamedTuple):
-    """Some entries of a matrix of counts.
+    """A part of the entries of a matrix of counts.
 
     Attributes
     ----------
     rows : (n,) int64
-        Documents, from 1.
+        Number of the document of each entry, from 1.
     words : (n,) int32
-        From 0.
+        Id of the word of each entry, from 0.
     counts : (n,) int32
-        At least 0.
+        Count of each entry, at least 0.
     line : int or None
-        Line of the first of them in its file; each of the others is one line further.
+        Line of the first entry in its file; the other entries follow, one per line.
     """
 
     rows: Int64s
@@ -222,36 +225,36 @@ def canonical(
     first: int = 1,
     add_up: bool = False,
 ) -> tuple[Int64s, Int32s, Int32s]:
-    """Bring the words of each document into order, each once.
+    """Sort the words of each document; merge or refuse repeated words.
 
     Parameters
     ----------
     rows : (n,) int64
-        Never decreasing.
+        Number of the document of each entry; never decreasing.
     words, counts : (n,) int32
     wrong : callable (message, position) -> CorpusError
-        Makes the error about an entry.
+        Returns the error about the entry at a position.
     first : int
-        What the file calls the first word.
+        Number of the first word in the file.
     add_up : bool
-        A word that comes twice has the sum of its counts; else it is an error.
+        Whether the counts of a repeated word are added up; else a repeated word is an error.
 
     Raises
     ------
     CorpusError
-        If a word comes twice, or a document has more than 2^31 - 1 tokens.
+        If a word is repeated and `add_up` is False, or a document has more than 2^31 - 1 tokens.
     """
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    same = np.zeros(0, np.bool_)  # the same word as before
+    same = np.zeros(0, np.bool_)  # whether an entry has the word of the entry before it
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
         words, counts = words[order], counts[order]
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable: the later of two equal words
+            # lexsort is stable, so that this is the later one of two equal words
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} comes twice in document {rows[position]}"
             raise wrong(f"{message}; add the counts up", int(order[position]))
@@ -271,7 +274,7 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Swap rows and columns, so that rows are documents; lines stay unchanged.
+    """Swap rows and columns, so that rows are documents; line numbers stay unchanged.
 
     Parameters
     ----------
@@ -289,19 +292,20 @@ def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
 
 
 class Grouping:
-    """Groups entries that come in the order of their documents into blocks of documents.
+    """Groups entries, which are sorted by document, into blocks of whole documents.
 
     Parameters
     ----------
     label : str
-        The file, in messages.
+        Name of the file in messages.
     context : Context
     documents, words : int
-        Numbers of documents and words, by the header or counted.
+        Numbers of documents and words, from the header or counted.
     line : int, optional
-        Line with the number of documents, if any.
+        Line of the header with the number of documents, if any.
     sure : bool
-        Whether that number is known to be right; else it is believed only within limits.
+        Whether the number of documents is known to be right; else it is believed only within
+        limits.
     add_up : bool
         See `canonical`.
     """
@@ -325,9 +329,9 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield all documents and their numbers, from 1.
+        """Yield blocks of documents, with the number of each document, from 1.
 
-        Absent ones are empty rows if documents keep their place.
+        Documents without entries are yielded as empty rows if documents keep their place.
         """
         for part in parts:
             if not len(part.rows):
@@ -362,7 +366,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # A wrong header shows at the end of a file, so only some documents may be missing there.
+        # Only here does too large a number in the header show, so few documents may be missing
+        # here.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -386,7 +391,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Return the first n waiting entries, whole documents, as a block, and remove them."""
+        """Yield the first n held entries (whole documents) as a block, and remove them."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):
@@ -426,18 +431,18 @@ class Grouping:
 
 
 def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
-    """Sort entries by document; the entries of one document come in any order.
+    """Sort entries by document, but not within a document.
 
     Parameters
     ----------
     parts : iterable of Entries
     scratch : Path, optional
-        Folder with room for 16 bytes an entry; by default that of temporary files.
+        Folder with space for 16 bytes per entry; by default the system's folder of temporary files.
 
     Yields
     ------
     Entries
-        Documents never decrease; lines are forgotten.
+        Entries with document numbers that never decrease, and without lines.
 
     Raises
     ------
@@ -481,7 +486,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
-    """Merge sorted runs, holding a part of each."""
+    """Merge sorted runs, with only a part of each run in memory."""
     portion = max(RUN // len(runs), 1)
     while True:
         for run in runs:
@@ -494,7 +499,8 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Beyond the smallest of these, a run may have documents that are not in memory yet.
+        # For documents after the smallest of these limits, a run may have entries that are not read
+        # yet.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

@@ -1,15 +1,16 @@
 """Counts that are written as text: UCI bag of words, Matrix Market, LDA-C and SVMlight (also libsvm).
 
-The first two have lines "document word count" below a header with their number. A UCI file begins with
-three lines D, W, NNZ; documents come in order. A Matrix Market file has a banner, comments, and a line
-"documents words entries"; if documents do not come in order (a matrix that was written by columns),
-entries are sorted first.
+In the first two, a header with the number of entries precedes lines "document word count". A UCI
+file begins with three lines D, W, NNZ; its documents are in order. A Matrix Market file has a
+banner, comments, and a line "documents words entries"; if its documents are not in order (a matrix
+that was written by columns), the entries are sorted first.
 
-The others have a document a line, of pairs id:count. A line of LDA-C is "N id:count ...", N being the
-number of pairs and ids from 0; one of SVMlight is "label id:count ...", with comments and ``qid:``. Its
-ids begin at 1 by convention, yet some write them from 0 (scikit-learn does). The first that holds
-decides: the comment ``# Column indices are zero-based`` (``one-based``), which scikit-learn can write,
-before the first document; an id 0 anywhere in the file; else the convention.
+In the other two, each line is a document of pairs id:count. A line of LDA-C is "N id:count ...",
+with the number N of pairs, and ids from 0; a line of SVMlight is "label id:count ...", with
+optional comments and ``qid:``. Ids of SVMlight begin at 1 by convention, but some programs begin at
+0 (scikit-learn does). If the comment ``# Column indices are zero-based`` (or ``one-based``), which
+scikit-learn can write, precedes the first document, it decides. Otherwise ids begin at 0 if the id
+0 occurs in the file, else at 1.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ from pysgrld.errors import CorpusError, plural
 from pysgrld.options.paths import is_file
 from pysgrld.types import Documents, Int64s
 
-# ---- UCI and Matrix Market, formats of entries
+# ---- UCI and Matrix Market: one entry per line
 
 _NAMES = ("documents", "words", "entries")
 _BANNER = b"%%MatrixMarket"
 _UCI = "a UCI file begins with three lines D, W, NNZ"
 _MARKET = "below its comments a Matrix Market file has a line: documents words entries"
-#: How numbers are written, by what the banner calls them.
+#: Notation of the counts, by the type of numbers that the banner names.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,
@@ -60,7 +61,7 @@ _NUMBERS: dict[bytes, int] = {
 
 
 def read_uci(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header, find the words, and leave the entries to be iterated."""
+    """Read the header and find the words; entries are read when the result is iterated."""
     lines = source.lines(refuse_line)
     head = b""
     while head.count(b"\n") < 3 and (line := next(lines, b"")):
@@ -78,10 +79,10 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header, find the words, and leave the entries to be iterated.
+    """Read the header and find the words; entries are read when the result is iterated.
 
-    Documents are rows. If they come in order they are streamed; else the entries are sorted first, on
-    disk if they are many.
+    Documents are rows. Entries in the order of documents are streamed; other entries are sorted
+    first, on disk if they are many.
     """
     lines = source.lines(refuse_line)
     number, rest = 0, b""
@@ -147,8 +148,9 @@ def _banner(line: bytes, label: str) -> int:
 def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
     """Sort entries by document, if the first entries are out of order.
 
-    In a file that was written row by row the words fall from one row to the next; by columns, the
-    documents do. Whatever is small enough to be held may come in any order.
+    In a file that was written row by row, the document never decreases, and the word decreases at
+    the start of a new row; in a file that was written by columns, it is the other way round. A file
+    with fewer than `RUN` entries needs only documents in order.
     """
     start, size = [], 0
     for part in parts:
@@ -168,7 +170,7 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
 
 
 def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
-    """Yield entries, and refuse a document that comes after a later one."""
+    """Yield entries; refuse a document that follows a document with a higher number."""
     last = 0
     for part in parts:
         if len(part.rows):
@@ -192,7 +194,7 @@ class _Header(NamedTuple):
     Attributes
     ----------
     documents, words, entries : int
-        D, W and NNZ.
+        The numbers D, W and NNZ.
     lines : (int, int, int)
         Lines of these numbers.
     first : int
@@ -206,7 +208,7 @@ class _Header(NamedTuple):
     first: int
 
     def transposed(self) -> _Header:
-        """Return the header with words in the place of documents."""
+        """Return the header with documents and words exchanged."""
         documents, words, entries = self.lines
         lines = words, documents, entries
         return self._replace(documents=self.words, words=self.documents, lines=lines)
@@ -220,13 +222,13 @@ def _header_of(
     Parameters
     ----------
     fields : list of bytes
-        Three.
+        The three numbers as text.
     lines, first
         See `_Header`.
     label : str
-        The file.
+        Name of the file in messages.
     form : str
-        What its header should be, for the message.
+        Description of the expected header, for the message.
 
     Raises
     ------
@@ -251,14 +253,14 @@ def _entries(
     Parameters
     ----------
     label : str
-        The file.
+        Name of the file in messages.
     header : _Header
     form : {COUNT, REAL, PATTERN}
-        How counts are written (`pysgrld.corpus._sparse`).
+        Notation of the counts (`pysgrld.corpus._sparse`).
     ordered : bool
         Whether documents must be in order.
     blocks : iterator of bytes
-        Whole lines, the first of them `header.first`.
+        Blocks of whole lines, beginning with the line `header.first`.
 
     Raises
     ------
@@ -266,7 +268,7 @@ def _entries(
         If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
-    blank = 0  # the first of the blank lines at the end
+    blank = 0  # line number of the first blank line after the entries; 0 if none
     for block in blocks:
         if blank:
             if block.strip():
@@ -326,7 +328,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     return f"{quoted(line)} is not an entry: {entry}"
 
 
-# ---- LDA-C and SVMlight, formats of pairs
+# ---- LDA-C and SVMlight: one document of pairs per line
 
 _SAID = re.compile(
     rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*?[ \t]*#[ \t]*column indices are (zero|one)-based", re.I
@@ -336,7 +338,7 @@ _COMMENT = "# Column indices are zero-based"
 
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words, and leave the documents to be iterated."""
+    """Find the words; documents are read when the result is iterated."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
@@ -345,7 +347,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words and the id of the first, and leave the documents to be iterated."""
+    """Find the words and the lowest id; documents are read when the result is iterated."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     range_match = _SAID.match(source.head)
@@ -354,7 +356,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # a pipe cannot be read twice; an id 0 further down is an error with advice
+        first = 1  # a pipe cannot be read twice; if an id 0 follows, the error gives advice
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:
@@ -366,7 +368,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _has_zero(block: bytes) -> bool:
-    """Return True if a word has the id 0 in some lines; comments are ignored."""
+    """Return True if the id 0 occurs in the given lines, outside comments."""
     if b"#" in block:
         block = re.sub(rb"#[^\n]*", b"", block)
     return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
@@ -379,19 +381,19 @@ def _documents(
     labelled: bool,
     explain: Callable[[bytes, int, int], str],
 ) -> Iterator[tuple[Documents, Int64s]]:
-    """Read all documents of a file, each with its line.
+    """Yield the documents of a file in blocks, with the line of each document.
 
     Parameters
     ----------
     source : Lines
     first : int
-        What the file calls the first word, 0 or 1.
+        Id of the first word in the file, 0 or 1.
     words : int or None
-        How many there are.
+        Number of words, or None if it is unknown.
     labelled : bool
         See `parse_pairs`.
     explain : callable (line, first, last) -> str
-        Returns the error of a line; `last` is the largest id.
+        Returns the message about a wrong line; `last` is the largest allowed id.
 
     Raises
     ------
@@ -429,7 +431,7 @@ def _documents(
 
 
 def _explain_ldac(line: bytes, first: int, last: int) -> str:
-    """Return the error of a line of LDA-C."""
+    """Return the message about a wrong line of LDA-C."""
     fields = line.split()
     if not fields:
         return "a blank line; a document without words is a line 0"
@@ -447,7 +449,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
-    """Return the error of a line of SVMlight."""
+    """Return the message about a wrong line of SVMlight."""
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
@@ -469,7 +471,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:
-    """Return the error of a field that is no word id; empty if it is one."""
+    """Return the message about a field that is no word id, or an empty text if it is one."""
     if not field.isdigit():
         return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:

@@ -1,9 +1,9 @@
 """CSV and TSV: a header that names the fields, and one field of every record is the text.
 
-A record that cannot be understood, because a quote in it is never closed or something follows a
-closing quote, is bad; if bad records are skipped, reading resumes at the line after its first. In a table
-with tabs, a line with as many fields as the header is a record whatever its quotes: cells that are
-not quoted as a whole keep them.
+A record is bad if a quote in it is never closed, or if text follows a closing quote. If bad records
+are skipped, reading resumes at the second line of the bad record. In a table separated by tabs, a
+line with as many fields as the header is a record whatever quotes it has: cells that are not quoted
+as a whole keep their quotes.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _REASONS = {
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a record; blank lines are nothing."""
+    """Yield one document per record; blank lines are skipped."""
     limit = context.options.max_line
     csv.field_size_limit(
         max(csv.field_size_limit(), limit + 1)
-    )  # `_RecordLines` decides, as the stricter reader
+    )  # `_RecordLines` applies a stricter limit
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
@@ -103,18 +103,18 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """Iterator over lines that keeps the lines of a record, so that they can be read again.
+    """Iterator over lines that keeps the lines of the current record, which may be read again.
 
     Attributes
     ----------
     number : int
-        Of the next line.
+        Number of the next line.
     header : int
         Line of the header; 0 without a header.
     fields : int or None
-        Fields of the header, when it is known.
+        Number of fields of the header; None until it is known.
     broken : int
-        Records with line breaks in a quoted field.
+        Number of records with line breaks in a quoted field.
     """
 
     def __init__(self, source: Lines, context: Context) -> None:
@@ -145,7 +145,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # a line above the limit, which was omitted
+                raise BadDocument  # a line longer than the limit, which was left out
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -167,7 +167,7 @@ class _RecordLines:
 def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
-    """Yield records, good and bad, each with the number of its first line."""
+    """Yield good and bad records, each with the number of its first line."""
     parser = csv.reader(
         lines,
         delimiter=delimiter,
@@ -217,13 +217,13 @@ def _records(
                     lines.broken += 1
             elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
                 record = _cells(lines, delimiter) or record
-            # a line of blanks is skipped, as other readers of tables do
+            # skip a line of blanks, like other readers of tables
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record at tabs; None if fields of the header are missing."""
+    """Split the first line of the record; return None if it lacks fields of the header."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -236,9 +236,10 @@ def _unquoted(cell: str) -> str:
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a quoted field looks like a record of its own.
+    """Return True if each line of a record looks like a separate record.
 
-    Two fields are not enough evidence: a text with line breaks may have a comma in each line.
+    Two fields are enough evidence only if one of them is a number, because a text with line breaks
+    may have a comma in each line.
     """
     rows = [line.rstrip("\r\n").split(delimiter) for line in record]
     width = len(rows[0])
@@ -257,7 +258,7 @@ def _names(
     options, fields = context.options, context.wanted
     of_texts = (
         fields.text is not None
-    )  # else a table of --metadata, whose columns get no made-up names
+    )  # else it is a table of --metadata, and its columns get no made-up names
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
@@ -304,7 +305,11 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Return the delimiter with the text's fields, otherwise with the most fields, and the fields."""
+    """Return the delimiter of a table, and the fields of its header.
+
+    The delimiter is the first one that separates the text fields in the header, or else the one
+    that separates most fields.
+    """
     most: list[str] = []
     best, wrong = separators[0], ""  # `wrong`: error with a delimiter that the table may not use
     for delimiter in separators:

@@ -1,7 +1,7 @@
-"""Files of elements <DOC> ... </DOC>: collections of TREC, and what wikiextractor makes of a dump.
+"""Files of elements <DOC> ... </DOC>: collections of TREC, and dumps that wikiextractor converted.
 
-They look like XML and are not: characters may be unescaped, and a root is missing. So a document is the
-text between the tags, read one by one.
+They look like XML but are not: characters may be unescaped, and a root element is missing. So each
+document is the text between a pair of these tags; documents are read one by one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pysgrld.errors import CorpusError
 
 _BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
 _END = re.compile(rb"</doc\s*>", re.I)
-#: Between documents there may be tags of the file, and blanks.
+#: Tags of the file, and blanks, that may stand between documents.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
-#: A field of a document of TREC: its tags are capitals.
+#: A field of a document of TREC; the names of its tags are in capital letters.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-#: The field with the text, if no field is named text.
+#: Name of the field with the text, if no field is named text.
 _TEXT = "TEXT"
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an element; fields are its attributes and the elements in it."""
+    """Yield one document per element; the element's attributes and child elements are fields."""
     yield from texts_of(_documents(context, source), source, context, "document", title="headline")
 
 
@@ -38,10 +38,10 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
     Raises
     ------
     CorpusError
-        If something stands between documents, or the last one does not end.
+        If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # characters without an end tag
+    looked = 0  # number of bytes in `held` that were searched for an end tag without success
     for block in source.blocks():
         held += block
         start = 0
@@ -81,7 +81,7 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
         return BadDocument("not UTF-8", undecodable(context.options.encoding))
     record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
     parts: dict[str, list[str]] = {}
-    if "url" not in record:  # wikiextractor's text has no fields in it
+    if "url" not in record:  # text of wikiextractor contains no fields
         for match in _FIELD.finditer(text):
             parts.setdefault(match[1], []).append(_plain(match[2]))
     if _TEXT not in parts:
@@ -91,5 +91,5 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
 
 
 def _plain(text: str) -> str:
-    """Return text without tags, its entities as characters."""
+    """Remove the tags from a text, and replace its entities by characters."""
     return html.unescape(_TAG.sub(" ", text)).strip()

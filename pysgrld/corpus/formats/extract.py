@@ -1,7 +1,7 @@
 """The text of web pages, Word documents and PDF files, one document per file.
 
-selectolax parses pages, lxml (which python-docx brings) Word documents and pypdf PDF; the last two are
-extras. A parser is imported when a file of its format is read.
+selectolax parses web pages, lxml (installed with python-docx) Word documents, and pypdf PDF files;
+python-docx and pypdf are optional. A parser is imported only when a file of its format is read.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import MissingInputError, plural
 from pysgrld.options.spelling import is_mark
 
-#: Declaration of a page's encoding, which browsers look for in its first bytes.
+#: Declaration of a page's encoding, which browsers look for in the first bytes of the page.
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.I
 )
-#: Bytes of a page in which it may name its encoding.
+#: Number of bytes at the start of a page that are searched for its encoding.
 _LOOKED_AT = 4096
-#: Encodings that browsers take for these names: they contain the named ones.
+#: Encodings that browsers use for these names; each is a superset of the named encoding.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -33,15 +33,16 @@ _WIDER = {
     "gbk": "gb18030",
 }
 
-#: Elements without text of the page.
+#: Elements that contain no text of the page.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
-#: Elements that begin and end a line of the page.
+#: Elements that begin and end a line of the extracted text.
 _BLOCKS = (
     "address,article,aside,blockquote,body,br,caption,center,dd,details,dir,div,dl,dt,fieldset,"
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: Tags that may stay open, and values in one tag: with more, parsers take quadratic time.
+#: Maximum number of tags that are never closed, and of values in one tag; parsers take quadratic
+#: time for more.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
@@ -52,16 +53,17 @@ _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The last line of an article in a Word document of Nexis.
 _END_OF_ARTICLE = "\nEnd of Document"
-#: Largest number of parts: no Word document has more.
+#: Maximum number of parts of a Word document; no real one has more.
 _MOST_PARTS = 10_000
-#: Largest size of an unpacked stream of a PDF: reading its text takes about fifteen times as much.
+#: Largest size of an unpacked stream of a PDF in bytes; reading its text takes about fifteen times
+#: as much memory.
 _LARGEST_STREAM = 2**24
-#: Signs of division at the end of a line, with the characters before and after them.
+#: Hyphens that may divide a word at the end of a line, with the characters before and after them.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
 def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
-    """Return the text of a page that a reader would see, a line for each of its blocks, and its title.
+    """Return the visible text of a page, with one line per block, and the title of the page.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def check_tags(data: bytes) -> None:
     Raises
     ------
     BadDocument
-        If it is nested beyond all that a person writes.
+        If the page is nested more deeply than any page that a person writes.
     """
     still = len(_OPENED.findall(data)) - len(_CLOSED.findall(data))
     if still > DEEPEST:
@@ -92,7 +94,7 @@ def check_tags(data: bytes) -> None:
 
 
 def shown(text: str) -> tuple[bytes, str | None]:
-    """Return the text of a page that a reader would see, a line for each of its blocks, and its title."""
+    """Return the visible text of a page, with one line per block, and the title of the page."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(text)
@@ -108,7 +110,7 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a page by --encoding (then it is UTF-8 already), else by its declaration, else as UTF-8."""
+    """Decode a page by its declaration, or as UTF-8 if it has none or --encoding is given."""
     encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
     if options.encoding == UTF8 and says is not None:
         try:
@@ -129,7 +131,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
 
 
 def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of a Word document, a line for each paragraph.
+    """Return the text of a Word document, with one line per paragraph.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # without a tree, which takes twenty times the bytes of a document
+    # build no tree, because it would take twenty times the bytes of the document
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )
@@ -186,7 +188,7 @@ class _Words:
     text : str
         Tag of the elements with text.
     signs : dict of str to str
-        Characters by the tags of the elements that stand for them.
+        Maps the tag of an element to the character that the element stands for.
     """
 
     _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -194,11 +196,11 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # open alternatives: their boxes would be read twice
+        self._hidden = 0  # number of open fallbacks, which repeat text that was read already
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
-        """Begin an element."""
+        """Handle the start of an element."""
         del attributes
         if tag == self._FALLBACK:
             self._hidden += 1
@@ -208,22 +210,22 @@ class _Words:
                 self._parts.append(sign)
 
     def end(self, tag: str) -> None:
-        """End an element."""
+        """Handle the end of an element."""
         self._is_text = False
         self._hidden -= tag == self._FALLBACK
 
     def data(self, data: str) -> None:
-        """Take the characters of an element, or some of them."""
+        """Handle characters of an element, which may arrive in several calls."""
         if self._is_text and not self._hidden:
             self._parts.append(data)
 
     def close(self) -> str:
-        """Return the text."""
+        """Return the collected text."""
         return "".join(self._parts)
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
-    """Return the part of a Word document that has its text, by the relationships of the package.
+    """Find the part of a Word document that has the text, from the relationships of the package.
 
     Raises
     ------
@@ -253,7 +255,7 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
 
 
 def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of all pages; words that are divided at the end of a line are put together.
+    """Return the text of all pages; words that were divided at the end of a line are rejoined.
 
     Raises
     ------
@@ -294,9 +296,10 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def joined_lines(text: str) -> str:
-    """Return text with the words put together that a hyphen or a soft hyphen divides at a line's end.
+    """Rejoin words that a hyphen or a soft hyphen divides at the end of a line.
 
-    A soft hyphen always divides a word. A hyphen does so between letters, unless a capital follows.
+    A soft hyphen always divides a word. A hyphen divides a word if it stands between letters, and
+    the following letter is not a capital.
     """
 
     def join(match: re.Match[str]) -> str:
@@ -308,7 +311,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on the calling thread."""
+    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, for this thread only."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}

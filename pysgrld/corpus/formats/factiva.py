@@ -1,4 +1,4 @@
-"""Articles that Factiva exports as one web page (HTML): each is a document."""
+"""Articles that Factiva exports as one web page (HTML); each article is a document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KNOWN = ("text", "id", "title", "date", "source")
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an article; the page is parsed as a whole.
+    """Yield one document per article; the page is parsed as a whole.
 
     Raises
     ------

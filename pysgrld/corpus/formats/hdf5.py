@@ -1,6 +1,6 @@
-"""Counts in HDF5: AnnData (.h5ad) and the matrices of 10x (.h5), cells as documents and genes as words.
+"""Counts in HDF5, AnnData (.h5ad) or 10x (.h5), with cells as documents and genes as words.
 
-h5py, an extra, reads a part of the matrix after the other, so that memory is bounded.
+The optional h5py reads the matrix part by part, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pysgrld.corpus.word_lists import distinct
 from pysgrld.errors import CorpusError, MissingInputError, plural
 from pysgrld.options.paths import is_file
 
-#: Entries that are read at once.
+#: Number of entries that are read at a time.
 PORTION = 2**18
 
 
@@ -37,12 +37,12 @@ class _Matrix(NamedTuple):
     name : str
         Its path in the file.
     data : h5py.Group or h5py.Dataset
-        Compressed rows or columns, or all values.
+        Group with compressed rows or columns, or dataset of a dense matrix.
     by_rows : bool
-        Whether rows are compressed.
+        Whether rows are compressed; else columns are.
     documents, words : int
     names, ids : list of str
-        Of words and documents.
+        Names of the words, and ids of the documents.
     """
 
     name: str
@@ -55,7 +55,7 @@ class _Matrix(NamedTuple):
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Find the matrix of counts, and leave its entries to be iterated."""
+    """Find the matrix of counts; its entries are read when the result is iterated."""
     not_transposed(context, source)
     if source.path is None or not is_file(source.path):
         raise CorpusError(
@@ -99,7 +99,10 @@ def _damaged(error: Exception, label: str) -> CorpusError:
 
 
 def _matrix(file: Any, label: str) -> _Matrix:
-    """Return the first whole numbers of X, the layer "counts" and raw; of 10x the only matrix.
+    """Find the matrix of counts.
+
+    In AnnData it is the first of X, the layer "counts" and raw that begins with whole numbers; a
+    file of 10x has only one matrix.
 
     Raises
     ------
@@ -147,7 +150,7 @@ def _whole(values: Any) -> bool:
 
 
 def _index(group: Any) -> list[str]:
-    """Return the names of rows of a table of AnnData."""
+    """Return the names of the rows of a table of AnnData."""
     name = group.attrs.get("_index", "_index")
     return _strings(group[name.decode() if isinstance(name, bytes) else name])
 
@@ -157,12 +160,12 @@ def _strings(dataset: Any) -> list[str]:
 
 
 def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
-    """Yield the entries of a matrix as they are stored.
+    """Yield the entries of a matrix in the order in which they are stored.
 
     Raises
     ------
     CorpusError
-        If one is no count, or the file is damaged.
+        If an entry is no count, or the file is damaged.
     """
     try:
         pieces = _compressed(matrix) if hasattr(matrix.data, "keys") else _dense(matrix)
@@ -186,7 +189,7 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
 
 
 def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows, columns and values of a matrix of compressed rows or columns."""
+    """Yield rows, columns and values of a matrix that is stored as compressed rows or columns."""
     indptr = matrix.data["indptr"][:].astype(np.int64)
     indices, data = matrix.data["indices"], matrix.data["data"]
     major = matrix.documents if matrix.by_rows else matrix.words
@@ -203,7 +206,7 @@ def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _dense(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows, columns and values, but for zeros, of a matrix that is stored whole."""
+    """Yield rows, columns and values of the non-zero entries of a dense matrix."""
     step = max(1, PORTION // max(1, matrix.words))
     for start in range(0, matrix.documents, step):
         block = np.asarray(matrix.data[start : start + step])

@@ -14,30 +14,30 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: Rows above the names of the columns, at most.
+#: The header must be among this number of first rows, not counting empty rows.
 _ABOVE = 40
-#: Cells that a row of data may have in a column of numbers.
+#: Values of cells that count as missing in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))
-#: Excel's line that names the separator.
+#: First line of a file, such as "sep=;", that names the separator for Excel.
 _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
 
 class Above(NamedTuple):
-    """Lines above the header of a table, and the separator that one of them names."""
+    """Number of lines above the header of a table, and the separator if one of them names it."""
 
     lines: int
     separator: str | None = None
 
 
 def lines_above(head: bytes, separators: Sequence[str]) -> Above:
-    """Return the lines above the header of a table of text.
+    """Return the number of lines above the header of a table, and the separator that they name.
 
     Parameters
     ----------
     head : bytes
-        The beginning of the file.
+        The first bytes of the file.
     separators : sequence of str
-        Between fields, the likeliest first.
+        Possible separators of fields, the likeliest first.
     """
     if match := _SEPARATOR.match(head):
         return Above(1, match[1].decode("latin-1"))
@@ -63,10 +63,10 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the place of the row that names the columns: the first that is as wide as most rows.
+    """Return the index of the header: the first row that is as wide as most rows and is no title.
 
-    A title above a table has fewer cells than its rows, or has text in one cell alone, or in less than
-    half of the cells that most rows have text in.
+    A title above a table has fewer cells than most rows, or text in only one cell, or text in fewer
+    than half as many cells as a typical row.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
     Returns
     -------
     int
-        Place of the row, from 0.
+        Index of the row, from 0.
     """
     filled_rows = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
     if len(filled_rows) < 3:
@@ -100,10 +100,10 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if a first row looks like the others, so that it does not name the columns.
+    """Return True if the first row looks like the rows below, so that it is no header.
 
-    It has no usual name of a text and no name of a column of numbers, and a number in a column of numbers
-    or a long text in a column of long texts.
+    Such a row has no usual name of a text field, and no word in a column of numbers. It has a
+    number in a column of numbers, or a long text in a column of long texts.
 
     Parameters
     ----------
@@ -134,9 +134,10 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows below the header with questions and ids.
+    """Return the number of rows below the header that hold labels (questions, ids), not answers.
 
-    Qualtrics writes two, LimeSurvey (VV) one of ids, SurveyMonkey one of kinds of answers.
+    Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, SurveyMonkey one of kinds of
+    answers.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
     Returns
     -------
     int
-        0 for other tables.
+        Number of rows of labels; 0 for tables that are no exports of surveys.
     """
     places = [
         i for i, row in enumerate(rows[:2], 1) if any(c.startswith('{"ImportId"') for c in row)
@@ -160,14 +161,14 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def labels_left_out(label: str, rows: int) -> str:
-    """Return the line about rows of labels."""
+    """Return the message that rows of labels were left out."""
     return (
         f"{label}: {plural(rows, 'row')} of labels below the header left out, as surveys have them"
     )
 
 
 def numbered_names(columns: int) -> list[str]:
-    """Return names for the columns of a table without any."""
+    """Return made-up names for the columns of a table without a header."""
     return [f"column{i}" for i in range(1, columns + 1)]
 
 

@@ -1,4 +1,4 @@
-"""First lines of lists of works, collections of documents and messages, for files with any name."""
+"""Patterns of the first lines of reference lists, collections of documents, chats and messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pysgrld.corpus.formats.table_head import delimiter_of
 WEB_OF_SCIENCE = re.compile(
     rb"\s*(?:FN [^\n]*\n\s*VR [0-9]|(?:FN [^\n]*\n)?PT [A-Z][ \t]*\r?\n(?:[A-Z][A-Z0-9] |UT))"
 )
-#: Works of PubMed, and of ERIC in its format.
+#: First line of a work in the format of PubMed, which ERIC uses too.
 PUBMED = re.compile(rb"\s*(?:PMID *- ?[0-9]+|OWN *- ?ERIC)[ \t]*\r?\n")
 ENDNOTE = re.compile(rb"\s*%0 [A-Z][^\n]*\n%[A-Z0-9@+~] ")
 REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID|A1|T1|JF|YR|AB) ")
-#: Some programs write lines of their own before the first work.
+#: Some programs write lines "Name: value" before the first work.
 RIS = re.compile(rb"\s*(?:[A-Z][A-Za-z ]*:[^\n]*\n\s*){0,8}TY  ?- ")
 _ENTRY = (
     rb"@(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
 )
 BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
 
-#: Without backtracking: a file of blanks would take quadratic time.
+#: The pattern does not backtrack, because a file of blanks would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
-#: Excludes a document type with declarations of its own ("[").
+#: Excludes a document type that contains declarations ("[").
 PUBMED_XML = re.compile(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
@@ -34,11 +34,11 @@ JATS = re.compile(
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
-#: Articles that Factiva exports as a page.
+#: Articles that Factiva exports as a web page.
 FACTIVA = re.compile(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
 )
-#: Excludes vertical text, in which each line has a word and its tags.
+#: Excludes vertical text, in which each line is a word with its tags.
 DOC = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
@@ -46,7 +46,7 @@ DOC = re.compile(
     re.I,
 )
 
-#: The first line of a chat.
+#: First line of a chat.
 CHAT = re.compile(
     rb"(?:\xe2\x80\x8e|\xef\xbb\xbf)*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d(?:[:.]\d\d)?"
     rb"(?:(?: |\xe2\x80\xaf)[AaPp]\.?[Mm]\.?)?(?:\]| -) [^\n]*\n"
@@ -54,19 +54,20 @@ CHAT = re.compile(
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
-#: A header of a message: lines "Name: value", which may be folded, and a blank line or the end.
+#: Header of a message: lines "Name: value", which may be folded, followed by a blank line or the
+#: end.
 MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
 _HEADER = re.compile(
     rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
     rb"|xref|nntp-posting-host|organization|lines|content-type):",
     re.I | re.M,
 )
-#: Least number of different header names that make a message.
+#: A file is a message only if it has at least this number of different usual header names.
 _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return True if lines "Name: value" are the header of a message: From, and another usual name.
+    """Return True if a file begins with the header of a message: From, and another usual name.
 
     Parameters
     ----------
