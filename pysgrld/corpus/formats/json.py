@@ -1,8 +1,8 @@
-"""JSON lines, an object a line, and a JSON array of objects or strings; a field of each is the text.
+"""JSON lines (one object per line) and JSON arrays of objects or strings, with the text in a field.
 
-The elements of an array are decoded one by one, so that memory holds one of them and a block of the file,
-whatever the size of the array. A fault between elements ends the reading: the begin of the next element
-is then unknown.
+The elements of an array are decoded one by one, so that memory holds one element and a block of the
+file, whatever the size of the array. An error between elements ends the reading, because the start
+of the next element is then unknown.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, 
 from pysgrld.corpus.formats.text_fields import chosen, joined, of_json, with_nested_names
 from pysgrld.corpus.lines import Lines, undecodable
 
-#: Elements of an array, and bytes of text, that are handed on together.
+#: A batch is full at this number of elements of an array, or at this number of bytes of text.
 TOGETHER, SIZE = 256, 2**20
 _MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an object; a null is one without words, and blank lines are none.
+    """Yield one document per object, without words if the text is null; skip blank lines.
 
-    One object over several lines is a document if it has a text, else what its list of objects holds.
+    If the file is one object over several lines, that object is a document if it has a text;
+    otherwise the objects in its first list of objects are the documents.
     """
     what = contents_of(source.head, context.wanted.text or ())
     if what != LINES:
@@ -35,7 +36,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
-        if not block:  # a line above the limit, which was reported
+        if not block:  # a line longer than the limit, which was reported already
             batch.refuse(BadDocument(), source.line)
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
@@ -57,15 +58,15 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an element; a null in the field of the text is one without words.
+    """Yield one document per element, without words if the text is null.
 
-    Lines are numbers of elements, from 1.
+    The line of a document is the number of its element, from 1.
     """
     return _read_elements(source, context, ARRAY)
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield one document an element of an array, of the list within an object, or an object."""
+    """Yield one document per element of an array or of an object's list, or for one object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
@@ -94,12 +95,12 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
 
 
 def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
-    """Return the text of a record as UTF-8; a null has none.
+    """Return the text of a record as UTF-8; it is empty if the text is null.
 
     Raises
     ------
     BadDocument
-        If it is no object, has none of the fields, or one of them is no text.
+        If the record is no object, has none of the fields, or has a field that is no text.
     """
     if not isinstance(value, dict):
         raise BadDocument("not an object", "JSON, but not an object with fields")
@@ -132,12 +133,12 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # "text" has only its beginning
+        texts["text"] = long["full_text"]  # "text" is cut off
     return joined(_utf8(text, field) for field, text in texts.items())
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:
-    """Return the value at a path of names; in a list, the values of all its elements.
+    """Return the value at a path of names; for a list, return the values of all its elements.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def nested(value: Any, path: Sequence[str]) -> Any:
     Returns
     -------
     object
-        The value, a list of values, or None if a name is missing.
+        The value, a list of values, or `_MISSING` if a name is missing.
     """
     for depth, name in enumerate(path):
         if isinstance(value, list):
@@ -160,12 +161,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the kept fields with paths as names."""
+    """Return the names of kept fields that are paths, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a record with the values at paths that are wanted; lists are joined."""
+    """Add the values at the wanted paths to a record; lists are joined."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
@@ -180,7 +181,7 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens, pages, or words with their places, or None for other lists."""
+    """Return the text of a list of tokens or pages, or of words with their positions; else None."""
     if isinstance(value, list):
         # a link or a name in a message of Telegram is an object with a text
         value = [part.get("text") if isinstance(part, dict) else part for part in value]

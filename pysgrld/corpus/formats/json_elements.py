@@ -15,11 +15,13 @@ from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, Log
 
-#: What a file is: an object a line, an array, a list within an object, or one object that is a document.
+#: Kinds of files: one object per line, an array, a list within an object, an object that is a
+#: document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: A fault at least this many characters before the end of the data is not an incomplete element.
+#: An error more than this number of characters before the end of the data is not due to an
+#: incomplete element.
 _CERTAIN = 32
-#: Objects within objects that are searched for a list.
+#: Maximum depth of nested objects that are searched for a list.
 _DEEPEST = 8
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -27,9 +29,9 @@ _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
 #: The assignment before an array in an archive of Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
-#: Names of lists of the people in a chat.
+#: Usual names of the list of the people in a chat.
 _PEOPLE = ("participants", "members", "users")
-#: Names of a list of documents, in a line that may be longer than what is looked at.
+#: Start of a list of documents with a usual name; also found in a line that is cut off.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
     rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'
@@ -44,7 +46,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
     head : bytes
         The first bytes of the file.
     fields : sequence of str
-        Fields that are the text; empty if they are to be detected.
+        Names of the text fields; empty if they are to be detected.
     """
     first, _, others = head.lstrip().partition(b"\n")
     names: list[str] | None = None
@@ -79,18 +81,18 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
 
 
 class Elements:
-    """The text of a JSON file that was read and not yet taken, and more of it when it is needed.
+    """Decoder of the elements of a JSON file, which reads more text when it is needed.
 
     Attributes
     ----------
     ready : str
-        The characters read, from the next element or before it; used up to `at`.
+        Characters that were read; the characters before position `at` are used already.
     ended : bool
         Whether the file was read to its end.
     taken : int
-        Elements that were taken.
+        Number of elements decoded so far.
     names : list of str
-        Names of the values of an object that were passed over.
+        Names of the values in the outermost object that were met so far.
     """
 
     def __init__(self, source: Lines, options: CorpusOptions) -> None:
@@ -102,7 +104,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Return the reader for the first bytes of a file, which may be cut anywhere."""
+        """Return a decoder for the first bytes of a file, which may be cut off anywhere."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []
@@ -115,14 +117,14 @@ class Elements:
         return reader
 
     def elements(self, what: str, log: Log) -> Iterator[tuple[Any, int]]:
-        """Yield the elements, decoded, and how many characters each has.
+        """Yield the decoded elements, each with its number of characters.
 
         Parameters
         ----------
         what : {`ARRAY`, `WITHIN`, `OBJECT`}
-            What the file is, by `contents_of`.
+            Kind of the file.
         log : callable
-            Called with the place of the list within an object.
+            Called with a message that names the path of the list within an object.
         """
         self.character()
         if what == ARRAY:
@@ -146,7 +148,7 @@ class Elements:
             pass
 
     def enter(self, depth: int = 0) -> str | None:
-        """Find the first list of objects within the object that begins here, and return its path."""
+        """Find the first list of objects in the object at the current position; return its path."""
         self.at += 1
         while self.character() == '"':
             name, _ = self.element()
@@ -167,17 +169,17 @@ class Elements:
         return None
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True for the list of participants, before that of the messages, in a chat."""
+        """Return True if a list names the people of a chat and the list of messages follows."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:
-        """Return True if the list that begins here has an object as its first element."""
+        """Return True if the list at the current position has an object as its first element."""
         while not (match := _LIST.match(self.ready, self.at)) and not self.ended:
             self.more(len(self.ready) - self.at + 1)
         return match is not None and match[0].endswith("{")
 
     def _array(self) -> Iterator[tuple[Any, int]]:
-        """Yield the elements of the array that begins here."""
+        """Yield the elements of the array at the current position."""
         self.at += 1
         if self.character() != "]":
             while True:
@@ -196,12 +198,12 @@ class Elements:
         self.at += 1
 
     def element(self) -> tuple[Any, int]:
-        """Decode the element that is next, reading on for as long as it may be unfinished."""
+        """Decode the next element; read more text as long as the element may be incomplete."""
         self.character()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                # else the number may continue in the next piece
+                # at the end of the text that was read, a number may continue in the next block
                 if end < len(self.ready) or self.ended:
                     length, self.at = end - self.at, end
                     self.taken += 1
@@ -219,10 +221,10 @@ class Elements:
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(f"more than {self.limit} bytes (--max-line)")
-            self.more(held)  # twice as much, so that long elements are not decoded again and again
+            self.more(held)  # double the text, so that a long element is decoded only a few times
 
     def character(self) -> str:
-        """Return the next character that is no blank, without taking it; empty at the end."""
+        """Return the next non-blank character without consuming it; empty at the end."""
         while True:
             match = _BLANK.match(self.ready, self.at)
             self.at = match.end() if match else self.at
@@ -231,7 +233,7 @@ class Elements:
             self.more()
 
     def more(self, characters: int = 1) -> None:
-        """Read the next block of characters, or the rest."""
+        """Read at least the given number of further characters, or the rest of the file."""
         parts, size = [self.ready[self.at :]], 0
         while size < characters and not self.ended:
             block = next(self.blocks, b"")
@@ -244,6 +246,6 @@ class Elements:
         self.ready, self.at = "".join(parts), 0
 
     def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return the error of an element, by its number from 1; by default the next element."""
+        """Return an error that names an element by its number from 1, by default the next one."""
         number = self.taken + 1 if element is None else element
         return CorpusError(f"element {number}: {problem}", self.label)

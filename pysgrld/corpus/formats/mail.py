@@ -1,4 +1,4 @@
-"""Messages of mail and news: a file each (.eml, a maildir, 20 Newsgroups), or many in one mbox.
+"""Messages of mail and news, one per file (.eml, a maildir, 20 Newsgroups) or many in one mbox.
 
 Python's email package decodes them. The text is the body: its plain text, else the visible text of its
 HTML page. Attachments are left out.
@@ -23,12 +23,12 @@ from pysgrld.corpus.formats.text_fields import MAIL_TITLE
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 
-#: Headers that are fields, and `body`.
+#: Names of the headers that become fields, in addition to the field `body`.
 _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
 )
-#: What a message of an mbox begins with, after a blank line.
+#: First line of a message in an mbox, which follows a blank line.
 _FROM = re.compile(rb"From (?:.*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n?")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _ENCODED = ("base64", "quoted-printable")
@@ -51,7 +51,7 @@ def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
 
 
 def mbox(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a message of an mbox."""
+    """Yield one document for each message of an mbox."""
     yield from texts_of(_messages(context, source), source, context, "message", title=MAIL_TITLE)
 
 
@@ -88,7 +88,7 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _body(parsed: Message, options: CorpusOptions) -> str:
-    """Return the text of a message: the plain text, if the message has several equivalent parts."""
+    """Return the text of a message: its plain text, or the text of its pages if it has none."""
     plain: list[str] = []
     pages: list[str] = []
     for part in parsed.walk():

@@ -1,8 +1,9 @@
 """MediaWiki XML: the articles of a dump as it is downloaded, of any version and language.
 
-An article is a page of namespace 0 that has text and is no redirect; of several revisions the last
-one counts. Expat parses block by block, so memory is bounded by a page. A document type is refused
-before anything that it declares is read: dumps have none, and all attacks by XML need one.
+An article is a page of namespace 0 that has text and is no redirect; if a page has several
+revisions, the last one counts. Expat parses block by block, so memory is bounded by a page. A
+document type is refused before anything that it declares is read: dumps have none, and all attacks
+by XML need one.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Wikitext of a batch, and the block that expat parses at once, in bytes.
+#: Number of bytes of wikitext in a batch, and of bytes that expat parses at a time.
 BATCH = PIECE = 2**20
-#: The root element is searched in small pieces, so that entities declared in one cannot grow.
+#: The root element must begin in this number of bytes, which are parsed in small pieces, so that
+#: entities declared in a piece cannot expand.
 PROLOG, PROLOG_PIECE = 2**16, 64
-#: Dumps nest six elements.
+#: Maximum depth of nested elements; dumps nest six.
 DEPTH = 32
-#: Longest title, name or model in bytes.
+#: Maximum number of bytes of a title, name or model.
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Elements with text to collect, by their depth.
+#: Elements with text to collect, each with its depth.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
-#: Namespaces that no wiki has articles in, by the names that work in every wiki.
+#: Namespaces without articles, with the English names, which every wiki understands.
 ENGLISH = {
     -2: "Media",
     -1: "Special",
@@ -54,8 +56,8 @@ ENGLISH = {
 #: Numbers of the namespaces of files and categories, the same in all wikis.
 FILE, CATEGORY = 6, 14
 
-#: A dump names its namespaces once, but the text may use older names, and excerpts come with the
-#: names of another wiki. (Pictures are recognised by ".jpg" too, whatever their namespace.)
+#: Names of the namespace of files in many wikis. A dump lists its own names, but its texts may use
+#: older names, and excerpts the names of another wiki. (Pictures are also recognised by ".jpg".)
 FILES = """
     Image Media Datei Bild Fichier Archivo Imagen Ficheiro Arquivo Imagem Immagine Bestand Afbeelding
     Plik Grafika Fil Billede Tiedosto Kuva Soubor Obrázok Súbor Slika Datoteka Fájl Kép Fișier
@@ -71,12 +73,12 @@ CATEGORIES = """
 
 _REDIRECT = re.compile(r"\s*#\s*redirect\b\s*:?\s*\[\[", re.IGNORECASE)
 _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
-#: "#WEITERLEITUNG [[Ziel]]", "#đổi hướng [[...]]": a word in place of the English one, a link, and
-#: hardly anything after it.
+#: Redirect in another language, such as "#WEITERLEITUNG [[Ziel]]" or "#đổi hướng [[...]]": one or
+#: two words, a link, and hardly any text after it.
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
-#: Characters that may follow the link of a redirect: an article has more.
+#: Maximum number of characters after the link of a redirect; an article has more.
 _MOST_AFTER = 200
 
 #: Named characters of HTML: space characters become " ", soft hyphens are dropped.
@@ -87,12 +89,13 @@ _ENTITIES = [
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an article, still in wikitext, with the function that takes markup out.
+    """Yield one document per article, still in wikitext, with the function that removes markup.
 
     Raises
     ------
     CorpusError
-        If it is no dump, or is truncated or damaged; names the line, and the number of articles before.
+        If the file is no dump, or is truncated or damaged. The message names the line, and the
+        number of articles before it.
     """
     dump = _Dump(source, context)
     fed = 0
@@ -103,7 +106,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # a tag or comment without end makes the parser hold on to its input
+                # the parser keeps all input since the start of an unfinished tag or comment
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
@@ -127,17 +130,17 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _Dump:
-    """A dump under way: the parser, its place, and the articles that wait to be handed on.
+    """State of a dump that is being read: the parser, and the articles of the current batch.
 
     Attributes
     ----------
     begun : bool
         Whether the root element was seen.
     documents, lines, page_numbers : list
-        Articles of the batch under way, the lines at which their pages begin, and the numbers of these
-        pages, from 1; ``size`` in bytes.
+        Articles of the current batch, the lines at which their pages begin, and the numbers of
+        these pages, from 1; ``size`` is the number of bytes of these articles.
     pages, articles, redirects, others, empty : int
-        Pages so far, in total and by kind.
+        Numbers of pages read so far, in total and by kind.
     """
 
     def __init__(self, source: Lines, context: Context) -> None:
@@ -164,7 +167,7 @@ class _Dump:
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def feed(self, piece: bytes) -> None:
-        """Parse the next bytes of the dump; no bytes are its end.
+        """Parse the next bytes of the dump; empty bytes mark its end.
 
         Raises
         ------
@@ -182,7 +185,7 @@ class _Dump:
             raise CorpusError(problem, self.label, error.lineno) from None
 
     def batch(self) -> Texts:
-        """Hand the waiting articles on."""
+        """Return the articles of the current batch, and start a new batch."""
         fields = self.fields.fields()
         texts = Texts(self.documents, self.label, self.lines, self.clean, fields, self.page_numbers)
         self.documents, self.lines, self.page_numbers, self.size = [], [], [], 0
@@ -210,7 +213,7 @@ class _Dump:
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
-            # redirects are marked since 0.4
+            # dumps mark redirects since version 0.4 of the schema
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self.error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
@@ -317,10 +320,10 @@ def is_redirect(text: str, local: bool) -> bool:
     Parameters
     ----------
     text : str
-        Its beginning, at least 1,000 characters if it has as many.
+        Start of the page's text: at least 1,000 characters, or all of it.
     local : bool
-        True if words other than "#REDIRECT" count. Dumps since schema 0.4 mark redirects, so they need
-        no guess.
+        True if words other than "#REDIRECT" count too. Dumps since schema 0.4 mark redirects, so
+        they need no guess.
     """
     if _REDIRECT.match(text):
         return True
@@ -329,18 +332,18 @@ def is_redirect(text: str, local: bool) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a namespace, or a title's prefix, in the form that is compared."""
+    """Return the name of a namespace, or the prefix of a title, normalised for comparisons."""
     return name.replace("_", " ").strip().casefold()
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Return the keys of namespaces by name: the names in the dump, and the English names."""
+    """Return the numbers of namespaces by name, for names in the dump and for English names."""
     keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
     return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 
 
 def stripper(named: dict[int, str]) -> Stripper:
-    """Make the object that takes the markup out of a wiki's texts.
+    """Return an object that removes markup from the texts of a wiki.
 
     Parameters
     ----------
@@ -354,7 +357,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return names as editors write them: as they are, in lower case, with a small first letter."""
+    """Return names as editors write them: unchanged, in lower case, with a small first letter."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

@@ -1,8 +1,8 @@
-"""The names that the fields of a work have in lists of works: words in some formats, tags in others."""
+"""Equivalent names of fields in reference lists: words in some formats, tags in others."""
 
 from __future__ import annotations
 
-#: Names of the same field of a work: tags of RIS, Web of Science, PubMed and EndNote, and words.
+#: Each row has the names of one field: words, and tags of RIS, Web of Science, PubMed and EndNote.
 SAME = (
     ("abstract", "AB", "N2", "%X", "notes_abstract", "OAB"),
     ("title", "TI", "T1", "%T", "primary_title"),

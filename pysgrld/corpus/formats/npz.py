@@ -1,7 +1,7 @@
-"""SciPy's .npz of a sparse matrix, documents in rows: a zip archive of plain arrays.
+"""SciPy's .npz of a sparse matrix with documents in rows: a zip archive of plain arrays.
 
-Every array is streamed, so a file of any size, or one that unpacks to any size, takes the same
-memory; and nothing is ever unpickled.
+Every array is streamed, so that memory does not depend on the size of the file, packed or unpacked;
+and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _HEADER = re.compile(
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: Entries, or documents, that are in memory at once.
+#: Number of entries, or of documents, that are in memory at a time.
 PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the header, find the words, and leave the entries to be iterated."""
+    """Check the header and find the words; entries are read when the result is iterated."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -64,7 +64,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # only with row pointers is the number of rows sure to be right; a wrong number could fill the disk
+    # only row pointers prove the number of rows; a wrong number could fill the disk
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -95,7 +95,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:
-    """Open an archive or a member, and convert the many errors of damage into one."""
+    """Open an archive or a member; convert any error that damage may cause into `_WrongError`."""
     try:
         return open_it(source)
     except Exception as error:
@@ -103,7 +103,7 @@ def _tried(open_it: Callable[[T], U], source: T) -> U:
 
 
 def _damaged(error: Exception) -> str:
-    """Return the message for an archive that is damaged, by the error that this made."""
+    """Return the message about a damaged archive, given the error that the damage caused."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return f"the .npz is damaged ({reason[:100]}); write it again"
 
@@ -113,7 +113,7 @@ class _WrongError(Exception):
 
 
 class _Member:
-    """One array of the archive, from its first value to its last."""
+    """One array of the archive, which is read from its first value to its last."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
         self.name = f"{name}.npy"
@@ -143,7 +143,7 @@ class _Member:
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read the next values; with the last ones the checksum is compared."""
+        """Read the next n values; the checksum is compared after the last value."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} ends early; it is damaged")
@@ -194,7 +194,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the row and column ids of a matrix stored by compressed rows or columns."""
+    """Yield the row and column ids of a matrix that is stored as compressed rows or columns."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
@@ -223,7 +223,7 @@ def _compressed(
 def _coordinates(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the row and column ids of a matrix stored entry by entry."""
+    """Yield the row and column ids of a matrix that is stored as coordinates."""
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(

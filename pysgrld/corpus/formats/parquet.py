@@ -1,4 +1,4 @@
-"""Parquet and Arrow: rows are documents, some columns their text. Read by PyArrow, which is an extra."""
+"""Parquet and Arrow, read by the optional PyArrow: rows are documents, some columns the text."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pysgrld.options.paths import is_file
 
 _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
-#: Rows that are read together.
+#: Number of rows that are read at a time.
 TOGETHER = 256
-#: Bytes that the texts of a file may have without --max-input, or `RATIO` times the bytes of their
-#: columns: a dictionary may repeat one long text in each row.
+#: Without --max-input, the texts of a file may have this number of bytes, or `RATIO` times the
+#: bytes of their columns if that is more: a dictionary may repeat one long text in each row.
 REPEATED = 2**30
-#: Bytes of a place in a dictionary, at most, and of the heads of a column's pages.
+#: Maximum number of bytes of an index into a dictionary, and of the headers of a column's pages.
 _CODE, _HEADS = 8, 2**16
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a row of Parquet; a null has no words. Lines are rows, from 1."""
+    """Yield one document per row of Parquet; a null has no words. Lines are row numbers, from 1."""
     path = _path(source, "Parquet", "is read from its end, which a pipe cannot do")
     import pyarrow.parquet as pq
 
@@ -62,7 +62,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "--max-input if it is no bomb",
                     source.label,
                 )
-    # A column that its dictionary makes small stays as it is: each of its rows would be a copy.
+    # A column that is small thanks to its dictionary stays encoded: decoding copies a text per row.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(
@@ -91,9 +91,9 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if the rows of a column are hardly more than places in its dictionary.
+    """Return True if a column stores hardly more than indices into its dictionary.
 
-    Other columns are read without one, which would hold all texts of a row group.
+    Other columns are read without a dictionary, because it would hold all texts of a row group.
     """
     if not chunk.has_dictionary_page:
         return False
@@ -102,7 +102,7 @@ def _is_coded(chunk: Any) -> bool:
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a row of Arrow, a file or a stream, as Hugging Face's datasets save it."""
+    """Yield one document per row of an Arrow file or stream, as Hugging Face's datasets save it."""
     path = _path(source, "Arrow", "is read as it lies on the disk")
     import pyarrow as pa
 
@@ -132,8 +132,8 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
 def _check_batches(messages: Iterable[Any], label: str) -> None:
     """Refuse a batch of Arrow that unpacks to too many bytes.
 
-    A compressed buffer begins with its size. The metadata of a message is a FlatBuffer: a table begins
-    with the distance to the places of its fields.
+    A compressed buffer begins with its unpacked size. The metadata of a message is a FlatBuffer, in
+    which a table begins with the distance to the list of its fields' offsets.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def _path(source: Lines, kind: str, how: str) -> Path:
     MissingInputError
         If PyArrow is not installed.
     CorpusError
-        If it is no file.
+        If the source is no file.
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingInputError(
@@ -221,7 +221,7 @@ def _columns(
 
 
 def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
-    """Return the paths of the fields within structs, as a person names them: data.body."""
+    """Return the dotted paths of the fields within structs, such as data.body."""
     import pyarrow.types as kind
 
     names = []
@@ -268,7 +268,7 @@ def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return True if a type of Arrow is text."""
+    """Return True if an Arrow type is a type of text."""
     import pyarrow.types as types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)
@@ -296,7 +296,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return the values of a column as Python objects; times to the microsecond."""
+    """Return the values of a column as Python objects; times are cut to microseconds."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -308,7 +308,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _utf8(column: Any) -> list[bytes | None]:
-    """Return the texts of a column."""
+    """Return the texts of a column in UTF-8, with None for nulls."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -318,7 +318,7 @@ def _utf8(column: Any) -> list[bytes | None]:
 
 
 def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return the values of a column with a dictionary; equal values are one object."""
+    """Return the values of a dictionary-encoded column; equal values share one object."""
     import pyarrow.compute as compute
 
     places = compute.unique(column.indices.drop_null())
@@ -327,7 +327,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the names of the other columns that are wanted; lists and the like are refused."""
+    """Return the wanted columns other than the text; refuse nested types, such as lists."""
     import pyarrow.types as kind
 
     names = []
@@ -351,7 +351,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
 
 
 def _is_short(kind: Any) -> bool:
-    """Return True if values of a type may be short: no lists, structs or bytes."""
+    """Return True if values of a type may be short, so that they are no lists, structs or bytes."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)

@@ -1,4 +1,4 @@
-"""Text: a document a line, or files that are one document each, by themselves or all of a folder."""
+"""Plain text with one document per line, and files, or folders of files, of one document each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pysgrld.errors import CorpusError, MissingInputError, Severity
 #: Raises `BadDocument` if the file is not in the format.
 Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
-#: Documents of a folder, and bytes of them, that are handed on together.
+#: A batch is full at this number of documents of a folder, or at this number of bytes of text.
 TOGETHER, SIZE = 256, 2**22
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a line; an empty line is a document without words."""
+    """Yield one document per line; an empty line is a document without words."""
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
@@ -45,12 +45,12 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return all of a file as one document without a title."""
+    """Return the whole content of a file as one document without a title."""
     return data, None
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield the one document of a file, if it is a good one."""
+    """Yield the only document of a file; skip a bad one, or yield an empty one in its place."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -71,7 +71,7 @@ def read_folder(
     read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield the documents of a folder: a file each, or all that are in a file of records.
+    """Yield the documents of a folder: one per file, or all records of a file of records.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def read_folder(
     opened : callable (Path) -> Lines
         Opens a file.
     read : callable (Lines) -> callable or iterator of Texts
-        Returns the converter of a file to one document, or the documents in it.
+        Returns a function that converts the file to one document, or the documents in the file.
     on_digest : callable (str) -> None
         Called with the SHA-256 of each file.
     """
@@ -142,14 +142,14 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file, and let a reader take its fields.
+    """Return the text of a file, and add its fields to a field reader.
 
-    Neither the file nor the text may be longer than a line.
+    Neither the file nor the text may be longer than a line may be (--max-line).
 
     Raises
     ------
     BadDocument
-        If it is no good document; no fields are taken then.
+        If the document is bad; its fields are not added then.
     """
     parts, size, limit = [], 0, context.options.max_line
     for block in source.blocks():
@@ -186,7 +186,7 @@ def _document(
 
 
 def _named(record: dict[str, Any], name: str, label: str) -> str:
-    """Return a field of the text; a missing value is empty.
+    """Return a text field of a record; a null value gives an empty text.
 
     Raises
     ------

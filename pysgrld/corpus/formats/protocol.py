@@ -16,19 +16,18 @@ from pysgrld.types import Documents, Int64s
 
 
 class Texts(NamedTuple):
-    """Some documents as text.
+    """A batch of documents as text.
 
     Attributes
     ----------
     documents : list of bytes
-        UTF-8, not yet checked.
-    label : str
-        The file, or one file for each document if `lines` is None.
+        Texts in UTF-8, which is not yet checked.
+    labels : list of str, or str
+        Name of the file, or the name of each document's file.
     lines : sequence of int or None
         Line of each document in the file.
     clean : callable (list of bytes) -> list of bytes, optional
-        What has to be done to the documents before words are looked for: it takes markup out. Any
-        thread may call it.
+        Removes markup from the documents before they are split into words. Any thread may call it.
     fields : Fields, optional
         Other fields of each document.
     records : sequence of int, optional
@@ -48,7 +47,7 @@ class Texts(NamedTuple):
         return label, None if self.lines is None else self.lines[position]
 
     def part(self, start: int, stop: int) -> Texts:
-        """Return some consecutive documents."""
+        """Return the documents from position `start` up to, but not including, `stop`."""
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
         fields = None if self.fields is None else self.fields.take(range(start, stop))
@@ -57,9 +56,10 @@ class Texts(NamedTuple):
 
 
 class BadDocument(Exception):
-    """Record or file that is no document; the message is the cause, `reason` the name of its count.
+    """Error for a record or file that is no document.
 
-    One without a reason was reported already.
+    The message is the cause; skipped documents are counted by `reason`. An error without a reason
+    was reported already.
     """
 
     def __init__(self, reason: str = "", message: str = "") -> None:
@@ -69,24 +69,24 @@ class BadDocument(Exception):
 
 @dataclass
 class BadDocuments:
-    """The policy on documents that cannot be read: they end the reading, or they are counted.
+    """Policy on documents that cannot be read: raise an error, or skip and count them.
 
     Parameters
     ----------
     skip : bool
-        Whether they are left out and counted.
+        Whether such documents are skipped and counted.
 
     Attributes
     ----------
     skipped : Counter
-        Skipped documents by reason.
+        Number of skipped documents by reason.
     """
 
     skip: bool
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Stop the reading with a message, or count a document under a reason.
+        """Raise an error with a message, or count a skipped document under a reason.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class BadDocuments:
 
 
 class CountedDocuments(NamedTuple):
-    """Documents as counts, over the vocabulary of one file.
+    """Documents as counts of words, with the vocabulary of their file.
 
     Attributes
     ----------
@@ -112,9 +112,10 @@ class CountedDocuments(NamedTuple):
     origin : str
         Origin of the vocabulary, for the record.
     blocks : iterator of (Documents, (n,) int64)
-        Ids strictly increasing within each document; and the row of each: its line, or its number.
+        Documents, with strictly increasing ids of words, and the row of each document: its line in
+        the file, or its number.
     numbered : bool
-        True if rows are numbers of documents, including documents without words.
+        True if rows are numbers of documents, which also count documents without words.
     ids : sequence of str, optional
         The id of each row.
     """
@@ -140,7 +141,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Remarks on several files, made once for all of them.
+    """Facts about the files of a corpus, collected so that one message covers several files.
 
     Attributes
     ----------
@@ -149,9 +150,9 @@ class Noticed:
     utf8 : list of str
         Files that are UTF-8 although another encoding was given.
     contents : dict of str to str
-        The last file of each content, by its SHA-256.
+        The last file with each content, by the SHA-256 of the content.
     text_fields : dict of str to str
-        The field that was taken for the text, by file.
+        The field that was detected as the text, by file.
     """
 
     by_line: list[str] = field(default_factory=list)
@@ -161,14 +162,15 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def twin(self, label: str, files: Mapping[str, str]) -> Iterator[Message]:
-        """Add the files of an input, and yield a warning for each file that was read before.
+        """Add the files of an input, and yield a warning if some of them were read before.
 
         Parameters
         ----------
         label : str
-            The input.
+            Name of the input.
         files : mapping of str to str
-            Its files by the SHA-256 of their content; equal files within one input are allowed.
+            Files of the input by the SHA-256 of their content; equal files in one input are
+            allowed.
         """
         again = [sha256 for sha256 in files if sha256 in self.contents]
         if again:
@@ -183,7 +185,7 @@ class Noticed:
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[Message]:
-        """Yield the lines that a person should read, if any."""
+        """Yield the messages about the collected facts that the user should read."""
         if len(self.by_line) > 1:
             yield Message(
                 f"{len(self.by_line):,} files of text: each of their lines is a document "
@@ -212,31 +214,31 @@ class RecordCounter:
     Attributes
     ----------
     last : int
-        Number of the last record, bad ones counted; 0 before the first.
+        Number of the last record, where bad records count too; 0 before the first record.
     """
 
     last: int = 0
 
 
 class Context(NamedTuple):
-    """Options, policies and places that the reader of a format works with.
+    """Options, policies and shared objects that the reader of a format works with.
 
     Attributes
     ----------
     options : CorpusOptions
     wanted : WantedFields
-        The fields of records that are kept.
+        The fields of records that are to be kept.
     bad : BadDocuments
-        To be called for every document that cannot be read.
+        Called for every document that cannot be read.
     keep_empty : bool
         True if documents without words keep their place (else `absent` counts them).
     absent : callable (int) -> None
-        Called with the number of documents that a file counts but has no words of.
+        Called with a number of documents that a file counts although they have no words.
     log : Log
     noticed : Noticed
-        To be added to.
+        Facts about files, to which the reader adds.
     counter : RecordCounter
-        Of the input; readers of tables advance it.
+        Counter of the records of the input, which readers advance.
     scratch : Path, optional
         Folder for large temporary files; by default the system's folder of temporary files.
     beside : Path, optional
@@ -259,21 +261,22 @@ class Context(NamedTuple):
 
 
 class Batch:
-    """Takes records one after the other, and hands them on some at a time.
+    """Collects records one by one, and returns them in batches.
 
     Parameters
     ----------
     label : str
-        The file, as messages call it.
+        Name of the file in messages.
     context : Context
     together, most : int
-        Documents, and bytes of text, that make it full.
+        Number of documents, and of bytes of text, at which a batch is full.
     typed : bool
-        Whether text in fields is text; else it may mean a number, as in CSV.
+        Whether text in a field is always text; else it may represent a number, as in CSV.
     noun : str
         Noun of a record in messages, before its number; empty if the numbers are line numbers.
     header : int, optional
-        Records follow the row of this number, and rows between them count; else records are counted.
+        Number of the row above the first record; each record then has the number of its row below
+        that row, and skipped rows count. Without it, records are counted.
     """
 
     def __init__(
@@ -289,7 +292,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # difference between the number of a row and of its record
+        # number of a record minus the number of its row
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
@@ -307,14 +310,14 @@ class Batch:
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
-        """Take a record.
+        """Add a record to the batch.
 
         Raises
         ------
         BadDocument
             If one of its fields cannot be kept.
         CorpusError
-            If the records up to here have too many columns: leaving out documents is no way out.
+            If the records so far have too many columns; skipping documents would not help.
         """
         try:
             self._fields.add(fields)
@@ -337,12 +340,12 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report a bad record; its position counts if positions are recorded.
+        """Report a bad record; if documents keep their place, add an empty document for it.
 
         Raises
         ------
         CorpusError
-            If bad ones are not skipped.
+            If bad records are not skipped.
         """
         self._count(number)
         if bad.reason:

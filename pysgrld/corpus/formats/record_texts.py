@@ -1,4 +1,4 @@
-"""Records with named fields, one after the other, as documents."""
+"""Conversion of records with named fields to documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
-#: A record by its number, with its fields by name; or the reason why one is bad.
+#: Number of a record, and its fields by name, or the error if the record is bad.
 Numbered = tuple[int, Mapping[str, Any] | BadDocument]
 
 
@@ -24,27 +24,28 @@ def texts_of(
     header: int | None = None,
     title: str = "title",
 ) -> Iterator[Texts]:
-    """Yield one document a record; a record without the fields of the text has no words.
+    """Yield one document per record; a record without the text fields gives an empty document.
 
     Parameters
     ----------
     records : iterable of (int, mapping or BadDocument)
-        Read one by one, after the first `SAMPLED`, from which the text field is detected.
+        Numbered records. The text field is detected from the first `SAMPLED`; the others are read
+        one by one.
     source : Lines
     context : Context
     noun : str
         Noun of a record in messages; empty if the numbers are line numbers.
     known : sequence of str
-        Fields that the format has whether or not the first records have them.
+        Fields of the format, even if the first records do not have them.
     header : int, optional
-        As `Batch` has it.
+        See `Batch`.
     title : str
-        Name of the title in this format.
+        Name of the title field in this format.
 
     Raises
     ------
     CorpusError
-        If the file has no record, or no record has a field of the text.
+        If none of the first records has a field that is named as a text field.
     """
     records = iter(records)
     first = list(islice(records, SAMPLED))
@@ -83,7 +84,7 @@ def texts_of(
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record without lists: authors and keywords are joined."""
+    """Return a record with its lists, such as authors and keywords, joined to texts."""
     return {name: _joined(value) for name, value in record.items()}
 
 

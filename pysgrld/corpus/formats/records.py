@@ -1,8 +1,8 @@
-"""Spreadsheets, which are held in memory, and lists of works, which are read some works at a time.
+"""Spreadsheets, which are held in memory, and reference lists, which are read in chunks of works.
 
-python-calamine reads spreadsheets, rispy RIS and bibtexparser BibTeX; they are extras. None of these
-libraries bounds its memory, so each gets a bounded part of a file: a chunk of whole works, or a
-workbook after its parts and cells were counted.
+The optional libraries python-calamine, rispy and bibtexparser read spreadsheets, RIS and BibTeX.
+None of them bounds its memory, so each gets input of bounded size: a chunk of whole works, or a
+workbook after a check of its unpacked size and of its cells.
 """
 
 from __future__ import annotations
@@ -33,32 +33,36 @@ from pysgrld.errors import CorpusError, MissingInputError, plural
 #: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its own size up to `LARGEST` bytes, unless
 #: --max-input allows more: ordinary workbooks unpack to ten times their size, and bombs to a thousand.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
-#: Bytes that a workbook may always unpack to, for each cell of the rectangle that its cells span:
-#: calamine allocates the whole rectangle, and a cell with a value takes more.
+#: Number of bytes that count for each cell of the rectangle that the cells of a sheet span, against
+#: the limit on unpacked bytes: calamine allocates the whole rectangle, and a cell with a value
+#: takes more.
 PER_CELL = 16
-#: Bytes of a list of works that are parsed together, and most bytes of one work: a parser takes about a
-#: hundred times as much.
+#: Number of bytes of a reference list that are parsed at a time, and maximum number of bytes of one
+#: work; a parser takes about a hundred times as much memory.
 CHUNK, LONGEST = 2**18, 2**21
-#: Bytes of a list of works from which the text field is detected.
+#: Number of bytes at the start of a reference list from which the text field is detected.
 LOOKED_AT = 2**22
-#: Records by number, with their fields by name; or the error of a record.
+#: Numbered records, each with its fields by name, or with the error of a bad record.
 _Records = list[Numbered]
 
 
 class _Chunk(NamedTuple):
-    """Whole works of a list, with the lines and the works of the file before them; or one too long."""
+    """Chunk of whole works: its text, the number of lines before it, and its size in bytes.
+
+    If a work is too long for a chunk, `text` is the error.
+    """
 
     text: str | BadDocument
     lines: int
     size: int
 
 
-#: Names of RIS fields that differ from the names in rispy, which some kinds of works have.
+#: Usual names of the fields that rispy names differently in some kinds of works.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
 
 
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a row of a sheet: the one that a person names, or the first of two rows."""
+    """Yield one document per row of the chosen sheet, or of the first sheet with two or more rows."""
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
     limit = context.options.max_input or LARGEST
     data = _whole(source, limit)
@@ -117,7 +121,7 @@ def _whole(source: Lines, limit: int) -> bytes:
     Raises
     ------
     CorpusError
-        If there are more than `limit`.
+        If the file has more than `limit` bytes.
     """
     parts: list[bytes] = []
     size = 0
@@ -132,9 +136,10 @@ def _whole(source: Lines, limit: int) -> bytes:
     return b"".join(parts)
 
 
-#: The reference of a cell, or of a row, in a sheet of a workbook of Excel.
+#: Reference of a cell or of a row in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
-#: The beginning of a table, of a row or of a cell in a sheet of OpenDocument, and how often it is there.
+#: Start tag of a table, a row or a cell in a sheet of OpenDocument, and the number of its
+#: repetitions.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
@@ -142,7 +147,7 @@ _REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
 
 
 def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
-    """Return a workbook with the same parts, which are not compressed, and as large as they claim to be.
+    """Return a workbook with uncompressed parts, after a check of their sizes and of the cells.
 
     Raises
     ------
@@ -170,14 +175,14 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 
 
 def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the largest row and column that the cells of a sheet name."""
+    """Return the largest row number and column number of the cells in a sheet."""
     rows = columns = 0
     for cell in _CELL.finditer(sheet):
         column = 0
         for letter in cell[1].upper():
             column = 26 * column + letter - 64
         rows, columns = max(rows, int(cell[2])), max(columns, column)
-    # in OpenDocument rows and cells follow each other, and empty cells at the end do not count
+    # in OpenDocument, rows and cells have no numbers; empty cells at the end do not count
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
         times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
@@ -195,12 +200,12 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Return the rows of a sheet from its header on, and whether it has a header.
+    """Return the rows of a sheet from its header to the end, and whether it has a header.
 
     Raises
     ------
     CorpusError
-        If the row that a person names as the header is empty.
+        If the row that the user names as the header is empty.
     """
     options = context.options
     if options.header_line is not None:
@@ -219,7 +224,7 @@ def _below_titles(
             f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
             "row of the header)"
         )
-    is_metadata = context.wanted.text is None  # of a table whose columns get no made-up names
+    is_metadata = context.wanted.text is None  # columns of metadata get no made-up names
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: no header, as the first row looks like the others: columns are called "
@@ -230,7 +235,7 @@ def _below_titles(
 
 
 def _cell(value: Any) -> Any:
-    """Return the value of a cell as other formats have it; whole numbers are kept as reals there."""
+    """Return the value of a cell; whole numbers, which are stored as floats, become integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | float | int | date) else str(value)
@@ -242,13 +247,13 @@ _BIBTEX_BEGINS = re.compile(rb"^[^\S\n]*@\w*[ \t]*[{(]", re.M)
 
 
 def ris(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list in RIS."""
+    """Yield one document for each work of a reference list in RIS."""
     library = _library("rispy", "RIS", "rispy", source.label)
     yield from _texts(_ris_records(library, source, context), source, context, "work")
 
 
 def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tuple[int, _Records]]:
-    """Yield the works of a list in RIS, a chunk of them at a time, with the bytes of each chunk."""
+    """Yield the works of a list in RIS by chunks, each after the chunk's number of bytes."""
     number = 0
     for chunk in _chunks(source, context, _RIS_BEGINS, "work"):
         if isinstance(chunk.text, BadDocument):
@@ -277,7 +282,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an entry of a list in BibTeX; marks of TeX become the letters that they mean."""
+    """Yield one document per entry of a list in BibTeX; TeX commands become letters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
     for name in (
         "bibtexparser",
@@ -290,7 +295,7 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
 def _bibtex_records(
     library: Any, source: Lines, context: Context
 ) -> Iterator[tuple[int, _Records]]:
-    """Yield the entries of a list in BibTeX, a chunk of them at a time, with the bytes of each chunk."""
+    """Yield the entries of a list in BibTeX by chunks, each after the chunk's number of bytes."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
     strings = dict(_MONTHS)  # abbreviations that entries of later chunks may use
@@ -303,7 +308,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # an entry with a repeated key or field is an entry too
+            # entries with a repeated key or field are accepted
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -329,7 +334,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # of repeated fields the first one is used
+            for field in entry.fields:  # if a field is repeated, the first one is used
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -338,12 +343,12 @@ def _bibtex_records(
 def _chunks(
     source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
 ) -> Iterator[_Chunk]:
-    """Yield a list of works in chunks of whole works; each chunk begins with a new line.
+    """Split a reference list into chunks of whole works; each chunk begins at the start of a line.
 
     Raises
     ------
     CorpusError
-        If it is not in its encoding, or if a work is too long and bad ones are not skipped.
+        If the list is not in its encoding, or a line is too long and bad documents are not skipped.
     """
     waiting, lines, lost = b"", 0, False
     for block in source.lines(context.bad):
@@ -380,7 +385,7 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
     Raises
     ------
     CorpusError
-        If it is not in its encoding.
+        If the chunk is not in its encoding.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
@@ -390,7 +395,7 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
     return _Chunk(text, lines, len(data))
 
 
-#: What BibTeX calls the months.
+#: Names of the months by their abbreviations in BibTeX.
 _MONTHS = {
     name.lower(): name
     for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -440,7 +445,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
     Raises
     ------
     MissingInputError
-        If it is not installed.
+        If the library is not installed.
     """
     try:
         return import_module(module)
@@ -453,9 +458,9 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Yield one document a work of a list, given chunks of works and the bytes that each was read from.
+    """Yield one document per work, given chunks of works, each after the chunk's number of bytes.
 
-    The first `LOOKED_AT` bytes determine the fields.
+    The works in the first `LOOKED_AT` bytes determine the fields.
     """
     first: list[_Records] = []
     size = 0
@@ -466,7 +471,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # an error of all records is the cause
+    if not names:  # report the errors, because all of these records may be bad
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

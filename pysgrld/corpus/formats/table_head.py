@@ -9,15 +9,17 @@ from itertools import islice
 
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
-#: Separators of fields, the surest first.
+#: Possible separators of fields, the most reliable first.
 DELIMITERS = ("\t", ";", "|", ",")
-#: Records that are looked at; the longest name of a field.
+#: Number of records that are examined; maximum number of characters of a field name.
 _RECORDS, _LONGEST = 50, 40
-#: Number of records from which one usual name is evidence, header included.
+#: One usual name of a text field is evidence only with more than this number of records, header
+#: included.
 _FEW = 2
-#: Lines that are looked at for the header.
+#: Number of first lines among which the header is searched.
 _ABOVE = 5
-#: Names of fields that tables have, by letters alone: two of them, or one of the text, make a header.
+#: Usual names of fields, as `plain_names` writes them: a line is a header if it has two of them, or
+#: one of a text field.
 _USUAL = frozenset(
     (
         *NAMES,
@@ -57,11 +59,11 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Return the delimiter of a table, by its first lines, or None if it is no table.
+    """Return the delimiter of a table, judged by its first lines, or None if the text is no table.
 
-    Tabs are in few texts, commas in all. So a table by tabs has a header of short names and a column of
-    longer texts, or usual names. A table by commas or semicolons has two usual names, or one usual name
-    of a text.
+    Few texts contain tabs, but most contain commas. With any delimiter, a text is a table if its
+    header has two usual names or one usual name of a text field, or if all cells are quoted. With
+    tabs, a header of short names and a column of long texts are enough.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def delimiter_of(head: bytes) -> str | None:
 
 
 def _is_quoted(text: str, delimiter: str) -> bool:
-    """Return True if each line is the same number of cells in quotes."""
+    """Return True if all lines have the same number of cells, and all cells are in quotes."""
     if not text.startswith('"'):
         return False
     lines = [line for line in text.split("\n", _RECORDS)[:_RECORDS] if line]
@@ -93,8 +95,8 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
-    # names may be long, as the questions of a survey
-    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # with quotes
+    # with two usual names, others may be long, such as the questions of a survey
+    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # + 2 for the quotes
         return False
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -124,7 +126,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return the number of fields that tabs separate in every line of a text; 0 if lines differ."""
+    """Return the number of fields that tabs separate in every line, or 0 if lines differ."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}

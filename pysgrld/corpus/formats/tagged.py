@@ -1,4 +1,4 @@
-"""Lists of works with a tag at the begin of each line: Web of Science, PubMed, EndNote, RefWorks.
+"""Reference lists with a tag at the start of each line: Web of Science, PubMed, EndNote, RefWorks.
 
 Works are read one by one, so that memory does not depend on their number. Continuation lines are joined
 to their field; lists, such as authors and keywords, are joined by semicolons.
@@ -17,24 +17,24 @@ from pysgrld.errors import CorpusError
 
 
 class _Tags(NamedTuple):
-    """The way in which a format tags its lines.
+    """Rules by which a format tags its lines.
 
     Attributes
     ----------
     what : str
-        The format, in messages.
+        Name of the format in messages.
     line : re.Pattern
-        A line with a tag and a value.
+        Pattern of a line with a tag and a value.
     first, last : str
         The tags that begin and end a work; `last` is empty if the next work ends it.
     lists : frozenset of str
-        Tags with a further value in each further line.
+        Tags of lists: each continuation line is a further value.
     known : tuple of str
-        Fields that works may have, which may be missing in the first of them.
+        Fields that works may have, even if the first works do not have them.
     names : mapping of str to str
         Names of fields that users do not know by their tag.
     outside : frozenset of str
-        Tags of the file, which belong to no work.
+        Tags of the file as a whole, which belong to no work.
     """
 
     what: str
@@ -63,7 +63,7 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
-#: ERIC has no numbers of PubMed, and begins each work with its own name.
+#: Works of ERIC have no number of PubMed; each begins with a line that names ERIC (OWN).
 _ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",
@@ -102,22 +102,22 @@ _REFWORKS = _Tags("RefWorks", re.compile(r"([A-Z][A-Z0-9]) (.*)"), "RT", "", ("T
 
 
 def web_of_science(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list that Web of Science exports as plain text."""
+    """Yield one document for each work of a list that Web of Science exports as plain text."""
     return _read(source, context, _WEB_OF_SCIENCE)
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list that PubMed or ERIC exports (.nbib, MEDLINE)."""
+    """Yield one document for each work of a list that PubMed or ERIC exports (.nbib, MEDLINE)."""
     return _read(source, context, _ERIC if source.head.lstrip().startswith(b"OWN") else _PUBMED)
 
 
 def endnote(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list that EndNote and others export (.enw, refer)."""
+    """Yield one document for each work of a list that EndNote and others export (.enw, refer)."""
     return _read(source, context, _ENDNOTE)
 
 
 def refworks(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list in the tags of RefWorks."""
+    """Yield one document for each work of a reference list in RefWorks' tagged format."""
     return _read(source, context, _REFWORKS)
 
 
@@ -163,7 +163,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        # a continuation is usually indented, but not if a program has wrapped lines again
+        # a continuation line is usually indented, but not if a program has rewrapped the lines
         elif work:
             work.go_on(line)
         else:
@@ -199,7 +199,7 @@ def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
 
 
 class _Work:
-    """The fields of one work, as its lines come."""
+    """The fields of one work, collected line by line."""
 
     def __init__(self, tags: _Tags) -> None:
         self.tags, self.tag = tags, ""
@@ -209,7 +209,7 @@ class _Work:
         return bool(self.values)
 
     def add(self, tag: str, value: str) -> None:
-        """Take a line with a tag."""
+        """Add a line with a tag."""
         self.tag = tag
         self.values.setdefault(tag, []).append(value.strip())
 

@@ -1,4 +1,4 @@
-"""Choice of the text fields of records without --text-field, and joins of several fields."""
+"""Detection of the text field of records without --text-field, and joining of text fields."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
-#: Names of fields that are the text, the first that is there; other letters than these do not matter.
+#: Usual names of the text field, as `plain_names` writes them; the first one that a file has is
+#: chosen.
 NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # of OpenAlex
 )
-#: Names of fields that are the text if there is no other.
+#: Names of fields that are the text only if no other field qualifies.
 _LAST_NAMES = ("description", "summary")
-#: Names of fields that are a document's id and title, where a person has named none.
+#: Names of the fields with a document's id and title, if the user has not named these fields.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
 #: Name of the title in mail. In a table a subject may be anything: a person, a school subject.
 MAIL_TITLE = "subject"
-#: Names of an id, provided that each of the first records has a distinct value.
+#: Names of fields that are the id only if each of the first records has a distinct value.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
-#: Least number of columns in a table of counts, and the names of its last column.
+#: Minimum number of columns of a table of counts, and usual names of a column of counts.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
-#: Records that are looked at.
+#: Number of first records that are examined.
 SAMPLED = 200
-#: Least mean characters and words of a long text, and the least ratio of its length to any other field's.
+#: Minimum mean number of characters and of words of a long text, and minimum ratio of its mean
+#: length to that of any other field.
 CHARACTERS, WORDS, TIMES = 40, 4, 3
-#: Between texts that are joined: a paragraph ends.
+#: Separator of joined texts, which ends a paragraph.
 JOINT = b"\n\n"
 
 #: Scripts without blanks between words; each letter counts as a word.
@@ -53,34 +55,34 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Return the context with the chosen fields of a file's records: the text, the id and the title.
+    """Choose the fields of the text, the id and the title; return the context with these fields.
 
     Parameters
     ----------
     context : Context
         Logs the chosen text field and records it.
     label : str
-        What messages call the file.
+        Name of the file in messages.
     names : sequence of str
-        Fields that its records have.
+        Names of the fields in the records of the file.
     records : iterable of mapping
-        The first of them.
+        The first records of the file.
     title : str
-        Name of the title in this format.
+        Name of the title field in this format.
 
     Raises
     ------
     CorpusError
-        If a field that is the text is there more than once.
+        If several fields have the name of a text field, or the file looks like a table of counts.
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # by which rows are joined
+        if wanted.id in wanted.named:  # the field by which rows are joined
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # a name that has a comma in it
+        text = (",".join(text),)  # a single name that contains commas
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -113,7 +115,7 @@ def chosen(
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
-    """Return the only nested field with a usual name of a text: tweet.full_text."""
+    """Return the nested field, such as tweet.full_text, that alone has a usual name of a text."""
     last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
     for known in NAMES:
         if len(same := [name for name, plain in last.items() if plain == known]) == 1:
@@ -124,7 +126,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return names and records with the fields of objects within them, if none is plainly the text."""
+    """Add the fields of nested objects to names and records, unless another field is the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
@@ -142,7 +144,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the alternative names here of each missing wanted field: PY or Year for year."""
+    """Return, for each wanted field that is missing, its names in the file: PY or Year for year."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -151,12 +153,12 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name that a field has here, in other letters or in another format."""
+    """Return the name of a field in the file: the given name, or an equivalent one."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
 def _names_here(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names that a field may have here: its own, those of other formats, in other letters."""
+    """Return possible names of a field in the file: its name, equivalent names, other spellings."""
     known = (name, *other_names(name))
     return [*known, usual(names, [*map(_plain, known)]) or name]
 
@@ -164,7 +166,7 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return True if records are counts: a column for each word, or one for words and one for counts.
+    """Return True if records are counts: with a column per word, or columns of words and of counts.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if the values of a field are distinct."""
+    """Return True if all records have distinct, non-empty values in a field."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
@@ -197,14 +199,14 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the first known name among these, whatever their capitals, blanks and points.
+    """Return the field with the first accepted name; case, blanks and punctuation do not matter.
 
     Parameters
     ----------
     names : sequence of str
         Names of the fields of a file.
     accepted : sequence of str
-        Known names, the preferred one first.
+        Accepted names, the preferred one first.
 
     Returns
     -------
@@ -219,7 +221,7 @@ def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Return names of fields by their letters and digits alone, in small letters.
+    """Reduce names of fields to their letters and digits, in lower case.
 
     Parameters
     ----------
@@ -240,13 +242,13 @@ def _plain(name: str) -> str:
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the only field that holds long texts, or None if there is none, or more than one."""
+    """Return the only field with long texts, or None if no field or several fields have them."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # dates, or missing
+            continue  # all values are dates or times, or missing
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -262,7 +264,7 @@ def _mean(numbers: Sequence[int]) -> float:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """Return the texts of a record's fields as one.
+    """Join the texts of a record's fields.
 
     Parameters
     ----------
@@ -272,16 +274,16 @@ def joined(texts: Iterable[bytes]) -> bytes:
     Returns
     -------
     bytes
-        The texts with a paragraph between them.
+        The non-empty texts, each as a separate paragraph.
     """
     return JOINT.join(text for text in texts if text)
 
 
-# ---- the first records of files that are read as they come
+# ---- samples of records from the first bytes of a file
 
 
 def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the fields and the records of the first lines of a file, or of an array on one line."""
+    """Return the names of the fields and the records in the first lines of a file of JSON lines."""
     records: list[dict[str, Any]] = []
     for line in head.split(b"\n")[:SAMPLED]:
         try:
@@ -294,7 +296,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the first records of a table that can be parsed."""
+    """Return the first records of a table, up to a record that cannot be parsed."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:

@@ -1,7 +1,7 @@
 """XML of records: exports of EndNote, Europe PMC, Stack Exchange, Jira, Zotero (RDF), feeds, and others.
 
-A record is an element with a usual name, such as <record> or <row>, or the first that repeats. Its fields
-are its attributes and the elements with text in it, by their names.
+A record is an element with a usual name, such as <record> or <row>, or the outermost element that
+repeats and has several fields. Its attributes, and the elements with text in it, are its fields.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 
-#: A declaration of XML or an element first, without a document type that declares something itself.
+#: Start of XML: a declaration or an element. Excludes a document type that contains declarations
+#: ("[").
 BEGINS = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
     rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
     re.S,
 )
-#: Usual names of records.
+#: Usual names of elements that are records.
 _USUAL = (
     *(
         "record",
@@ -42,7 +43,7 @@ _USUAL = (
     ),
     *("issue", "work", "publication", "review", "comment", "message", "doc"),
 )
-#: Elements within text, which are no fields of their own.
+#: Elements that mark up parts of a text, and are no separate fields.
 _WITHIN_TEXT = frozenset(
     (
         *("style", "i", "b", "em", "strong", "sub", "sup", "u", "span", "br", "italic", "bold"),
@@ -50,21 +51,21 @@ _WITHIN_TEXT = frozenset(
         "a",
     )
 )
-#: Attributes that name a field: <field name="title">.
+#: Elements with an attribute that names the field: <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Fields, at least, of an element that is a record although its name is not usual.
+#: Minimum number of fields of a record that is an element without a usual name.
 _FEWEST = 3
 #: Element with the kind of an item in Zotero's RDF, and the kinds that are not works.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if XML has records. A survey of LimeSurvey has questions and no answers."""
+    """Return True if XML has records; a survey of LimeSurvey has none, but only questions."""
     return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
 def record_name(head: bytes) -> str | None:
-    """Return the name of the elements that are records, by the begin of a file; None without any."""
+    """Find the name of the elements that are records in the first bytes of a file, or None."""
     parser = new_parser()
     path: list[tuple[str, set[str]]] = []  # open elements, with the names of their fields
     records: dict[tuple[int, str], list[int]] = {}
@@ -99,7 +100,7 @@ def record_name(head: bytes) -> str | None:
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a record."""
+    """Yield one document per record."""
     name = record_name(source.head) or ""
     context.log(f"{source.label}: the documents are the elements <{name}>")
     records = articles_in(source, context, partial(_reader, name))
@@ -107,7 +108,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
-    """Yield records without attachments and notes of Zotero, numbered again."""
+    """Leave out attachments and notes of Zotero, and number the remaining records again."""
     number = 0
     for _, record in records:
         if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:
@@ -116,7 +117,7 @@ def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
 
 
 def _reader(record: str, element: str, depth: int) -> Any:
-    """Return the function that reads an element, None if it is no record."""
+    """Return the function that reads an element, or None if the element is no record."""
     if record == "RDF":
         return _fields if depth == 1 else None
     return _fields if element.lower() == record else None
@@ -132,7 +133,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # of MARC: the parts of a field have letters for names
+        if name == "datafield":  # MARC, in which the parts of a field are named by letters
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))
