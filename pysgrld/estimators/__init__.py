@@ -1,1 +1,1 @@
-"""Estimators in scikit-learn's conventions."""
+"""Estimators that follow scikit-learn's conventions."""

@@ -1,6 +1,6 @@
-"""Parameters of estimators, in scikit-learn's conventions, and the rules that they must keep.
+"""Parameters of estimators, by scikit-learn's conventions, and the rules for their values.
 
-Parameters that are options of single samplers are made from the rows of these samplers.
+Parameters that are options of a single sampler are generated from the sampler's list of options.
 """
 
 from __future__ import annotations
@@ -31,39 +31,40 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-#: Largest number that 32 bits can count.
+#: Greatest 32-bit signed integer.
 MOST = 2**31 - 1
-#: Bounds of a positive parameter, for messages.
+#: Bounds of a positive parameter, as text for messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Parameters with other names than their options; `Estimator.options_of` has the rest.
+#: Parameters, by option, if the names differ; `Estimator.options_of` has further ones.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
-#: Parameters that may change between calls of `partial_fit`: the ones that only `fit` uses, and the
-#: ones that each call reads.
+#: Parameters that may change between calls of `partial_fit`: only `fit` uses them, or each call of
+#: `partial_fit` reads them again.
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
-#: Types of values in docstrings, by the placeholder of the value in the help.
+#: Type of a parameter in docstrings, by the placeholder of the option's value in the help text.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
 class Rule(NamedTuple):
-    """A rule that the value of a parameter must keep.
+    """A rule that the value of a parameter must meet.
 
     Attributes
     ----------
     option : str
-        Option of training that the parameter sets; empty if it sets none.
+        Training option that the parameter sets; empty if it sets no option.
     value : object
-        The value of the parameter; None, valid for an option, leaves the choice to sgmc.
+        The value of the parameter. None is valid for an option, and leaves the choice to sgmc.
     good : bool
-        True if the value keeps the rule.
+        True if the value meets the rule.
     condition : str
         The rule in words, for messages.
     name : str
-        The parameter, if its name is not the option with ``_`` for ``-``.
+        Name of the parameter, if it is not the option's name with ``_`` for ``-``.
     needed : bool
-        True if None is not valid for an option either, as it has no default.
+        True if None is invalid although the parameter sets an option, as that option has no
+        default.
     """
 
     option: str
@@ -75,14 +76,14 @@ class Rule(NamedTuple):
 
 
 class Estimator(ABC):
-    """Base of estimators: parameters of the constructor are attributes of their names.
+    """Base of estimators: parameters of the constructor are stored in attributes of the same names.
 
     Attributes
     ----------
     of_counts : bool
-        True if X is counts, and not numbers of any sign.
+        True if X has counts; False if numbers in X may be negative.
     kind : str or None
-        The kind of estimator that scikit-learn knows it as.
+        The estimator's type in scikit-learn's tags.
     """
 
     of_counts: ClassVar[bool] = True
@@ -108,25 +109,26 @@ class Estimator(ABC):
         Parameters
         ----------
         deep : bool
-            Ignored; there for scikit-learn. No parameter is an estimator.
+            Ignored; exists for scikit-learn. No parameter is an estimator.
 
         Returns
         -------
         dict of str to object
-            In the order of the constructor, with the values passed: None for a parameter left out.
+            Parameters in the order of the constructor, with the values that were passed to it, or
+            else their defaults.
         """
         del deep
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters of the constructor; a model that is fitted already stays as it is.
+        """Change parameters of the constructor; a model that is already fitted stays unchanged.
 
         Parameters
         ----------
         **params : object
-            New values by the names of parameters; they are checked when the model is fitted. `fit`
-            begins again with them. `partial_fit` continues a chain with fixed prior, topics and
-            steps: it refuses other values of their parameters.
+            New values by name of parameter; they are checked when the model is fitted. `fit` starts
+            again with the new values. `partial_fit` continues a chain with fixed prior, number of
+            topics and step sizes, and raises an error if their parameters have changed.
 
         Returns
         -------
@@ -155,12 +157,12 @@ class Estimator(ABC):
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    # ---- the interface of scikit-learn's tools
+    # ---- interface that scikit-learn's tools use
 
-    if not TYPE_CHECKING:  # types of attributes are those of the class
+    if not TYPE_CHECKING:  # type checkers use the attribute types that the class declares
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an error that names the method here for the name of another tool's method.
+            """Raise an error; for a method's name in another library, name the counterpart in sgmc.
 
             Raises
             ------
@@ -187,7 +189,7 @@ class Estimator(ABC):
         return hasattr(self, "components_")
 
     def _check_fitted(self) -> None:
-        """Raise `NotFittedError` before `fit`.
+        """Raise `NotFittedError` if the estimator is not fitted yet.
 
         Raises
         ------
@@ -196,21 +198,21 @@ class Estimator(ABC):
         if not self.__sklearn_is_fitted__():
             raise not_fitted(f"this {type(self).__name__} is not fitted yet: call fit first")
 
-    # ---- X: a matrix, or words
+    # ---- X: a matrix or words
 
     def _known_documents(self, X: Any, log: Log = no_log) -> Any:
-        """Return X over the columns of the fitted model; of texts, only the words that the model has.
+        """Return X with the columns of the fitted model; words that the model lacks are left out.
 
         ``log`` is called with a line about the words left out.
 
         Raises
         ------
         UsageError
-            A `ValueError`: columns of other names or in another order, or texts for a model without
-            words.
+            A `ValueError`: columns have other names or another order than in `fit`, or X is texts
+            and the model knows no words.
         """
         names = getattr(self, "feature_names_in_", None)
-        read = getattr(self, "_options", None)  # reading options of a loaded run's texts
+        read = getattr(self, "_options", None)  # a loaded run's options for reading texts
         how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
         words = None if names is None else names.tolist()
         threads = jobs(self.n_jobs)
@@ -229,11 +231,11 @@ class Estimator(ABC):
         return X
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as documents, and V."""
+        """Return a matrix as `Documents`, and its number of columns V."""
         return as_documents(X, words, type(self).__name__)
 
     def _documents_like(self, X: Any) -> Documents:
-        """Return X as documents over the columns that the model was fitted to."""
+        """Return X as `Documents` with the columns to which the model was fitted."""
         self._check_fitted()
         return self._documents(self._known_documents(X), self.n_features_in_)[0]
 
@@ -244,12 +246,12 @@ class Estimator(ABC):
         """Return the rules of all parameters."""
 
     def _given(self) -> dict[str, Any]:
-        """Return the parameters that are given as options of training, each checked by its rule.
+        """Check all parameters; return the training options that are set by parameters, by name.
 
         Raises
         ------
         UsageError
-            A `ValueError`, if one is out of range.
+            A `ValueError`, if a parameter is out of range.
         """
         rules = self._rules()
         for rule in rules:
@@ -259,11 +261,14 @@ class Estimator(ABC):
         return {r.option: r.value for r in rules if r.option and r.value is not None}
 
     def _note_parameters(self) -> None:
-        """Record the parameters that the chain begins with."""
+        """Record the parameters with which the chain begins."""
         self._chain_parameters = self._spelled_parameters()
 
     def _spelled_parameters(self) -> dict[str, str]:
-        """Return the parameters that a chain keeps, spelled out, as they may be changed in place."""
+        """Return the parameters that are fixed for a chain, as text.
+
+        Values themselves would not do, as a user may change a list or dict in place.
+        """
         generators = (np.random.RandomState, np.random.Generator)
         return {
             name: type(value).__name__ if isinstance(value, generators) else repr(value)
@@ -277,7 +282,7 @@ class Estimator(ABC):
         Raises
         ------
         UsageError
-            A `ValueError`: names the parameter and both values.
+            A `ValueError` that names the parameter and both values.
         """
         before = self._chain_parameters
         for name, value in self._spelled_parameters().items():
@@ -289,7 +294,7 @@ class Estimator(ABC):
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:
-    """Return the explanation of an unknown parameter: its counterpart here, or the list of parameters.
+    """Return a message for an unknown parameter, with its counterpart in sgmc or all parameters.
 
     Parameters
     ----------
@@ -310,7 +315,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
 
 
 def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor with a helpful message for an unknown parameter."""
+    """Wrap a constructor so that an unknown parameter raises an error with a helpful message."""
     signature = inspect.signature(constructor)
     if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         return constructor
@@ -331,7 +336,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
     Parameters
     ----------
     option, name : str
-        The option of training, and the parameter.
+        The training option, and the parameter that sets it.
     value : object
         Its value.
     low, high : int
@@ -341,12 +346,12 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return the seed of ``random_state``: a draw of NumPy's generators, or the value itself.
+    """Return a seed: drawn from ``random_state`` if that is a generator of NumPy, else its value.
 
     Parameters
     ----------
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        None is the seed 0: results do not change from call to call unless that is asked for.
+        None stands for the seed 0: results differ between calls only if the user asks for that.
     """
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(MOST))
@@ -356,14 +361,14 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule of a whole number >= 0, for a parameter that is no option of training.
+    """Return the rule of a parameter that is a whole number >= 0 and sets no training option.
 
     Parameters
     ----------
     name : str
         The parameter.
     value : object
-        Its value; a bool is 0 or 1.
+        Its value; a bool counts as 0 or 1.
     """
     good = isinstance(value, bool) or is_whole(value, 0)
     return Rule("", value, good, "a whole number >= 0", name)
@@ -375,7 +380,7 @@ def is_whole(value: Any, low: int, high: int = MOST) -> bool:
     Parameters
     ----------
     value : object
-        A bool is no number here.
+        A bool does not count as a number.
     low, high : int
         Bounds.
     """
@@ -385,34 +390,35 @@ def is_whole(value: Any, low: int, high: int = MOST) -> bool:
 
 
 def is_positive(value: Any) -> bool:
-    """Return True if a value is a number in (2^-126, 10^6): above 0 in single precision, too.
+    """Return True if a value is a number in (2^-126, 10^6), and so positive in single precision.
 
     Parameters
     ----------
     value : object
-        Anything.
+        Any value.
     """
     return is_number(value) and bool(SMALLEST < float(value) < 1e6)
 
 
 def is_number(value: Any) -> bool:
-    """Return True if a value is one real number.
+    """Return True if a value is a single real number.
 
     Parameters
     ----------
     value : object
-        A bool is no number here.
+        A bool does not count as a number.
     """
     kinds = int, float, np.integer, np.floating
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-#: Estimators that are being fitted, each with its process: a fork has none of the threads.
+#: Estimators that are being fitted, by process and id. The process is part of the key because a
+#: fork copies this dict, but not the threads that fit.
 _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a fitting method with messages that name parameters, for one thread at a time.
+    """Wrap a fitting method: errors name parameters instead of options, and threads cannot overlap.
 
     Parameters
     ----------
@@ -441,7 +447,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return the error of an estimator that is not fitted; also scikit-learn's error if it is loaded.
+    """Return a `NotFittedError`, which is also scikit-learn's error if scikit-learn is imported.
 
     Parameters
     ----------
@@ -453,29 +459,29 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # created again in another process
+    }  # so that another process can unpickle the error
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )
     return not_fitted_error
 
 
-# ---- options of single samplers
+# ---- parameters for options of single samplers
 
 
 def with_sampler_options(cls: type[T]) -> type[T]:
-    """Add the options of its samplers to an estimator: to its constructor, its docstring and its rules.
+    """Add the options of the model's samplers to an estimator's constructor, docstring and rules.
 
     Parameters
     ----------
     cls : type
-        Has ``model``, ``options_of``, and a constructor that ends with ``**sampler_options``, which is
-        there for type checkers.
+        Class with ``model``, ``options_of``, and a constructor that ends with
+        ``**sampler_options``; that parameter is only for type checkers.
 
     Returns
     -------
     type
-        The same class.
+        The same class, changed in place.
     """
     estimator: Any = cls
     model, original_init = model_of(estimator.model), estimator.__init__

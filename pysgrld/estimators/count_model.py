@@ -1,4 +1,4 @@
-"""Topic models of counts: learned minibatch by minibatch, scored by document completion, and grown."""
+"""Topic models of counts, which can learn by minibatches, be scored, and learn new words."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ class CountModel(TopicModel):
     def partial_fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, grow: bool = False
     ) -> Self:
-        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
+        """Do one iteration with these documents as a minibatch from ``total_samples`` documents.
 
         The first call fixes the words and starts the chain. Each further call continues from its
-        present state, also after `fit` and `load`. Posterior samples are taken as in `fit`.
+        current state, also after `fit` and `load`. Posterior samples are taken as in `fit`.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Counts as in `fit`. Without any document with words nothing is done.
+            Counts as in `fit`. If no document has words, nothing is done.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
         vocabulary : object, optional
-            As in `fit`, of the first call: by default the words of its documents.
+            As in `fit`, and only for the first call; by default the words of its documents.
         grow : bool
-            Also learn words of texts and tokens that the model does not have yet, chosen as `fit`
-            chooses them. Topics continue under their numbers, as with ``sgmc train --from``. If
-            there are such words, warm-up and averages begin again.
+            True to add words of texts or tokens that the model does not have yet, chosen as in
+            `fit`. Topics keep their numbers, as with ``sgmc train --from``. If words are added,
+            warm-up and averages begin again.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class CountModel(TopicModel):
         Warns
         -----
         UnknownWordsWarning
-            The first time that texts have words which the model does not have: they are left out.
+            The first time that words are left out because the model does not have them.
         """
         del y
         left_out: list[str] = []
@@ -115,7 +115,7 @@ class CountModel(TopicModel):
         return self
 
     def _grow(self, X: Any) -> None:
-        """Continue with the same topics over words that are new to the model, if X has such words."""
+        """If X has words that the model lacks, add them and continue with the same topics."""
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (
@@ -145,24 +145,25 @@ class CountModel(TopicModel):
     def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
         """Return the perplexity of documents by document completion, given ``components_``.
 
-        The tokens of each document are split at random, by ``random_state``, into observed and held-out
-        ones. Proportions theta_d are inferred from the observed tokens, and with m_dw for how often a
-        word is held out the perplexity is exp(- sum m_dw log(sum_k theta_dk phi_kw) / sum m_dw).
+        The tokens of each document are split at random, by ``random_state``, into observed and
+        held-out tokens. Proportions theta_d are inferred from the observed tokens. If m_dw is the
+        number of held-out tokens of word w, the perplexity is exp(- sum m_dw log(sum_k theta_dk
+        phi_kw) / sum m_dw).
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
         observed : float
-            Share of a document's tokens that is observed, in (0, 1); at least one token is observed
-            and one held out.
+            Fraction of a document's tokens that is observed, in (0, 1); at least one token is
+            observed, and at least one is held out.
 
         Returns
         -------
         float
-            At least 1; lower is better, and V is what a model that knows nothing has.
+            At least 1; lower is better. A model that gives all V words equal probability has V.
 
         Raises
         ------
@@ -193,15 +194,15 @@ class CountModel(TopicModel):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log probability of a held-out token: minus the log of `perplexity`.
 
-        This is a figure per token, given the rest of its document. `DPMixture.score` is another one, per
-        document that is scored whole: the two cannot be compared.
+        This score is per token, given the rest of its document. `DPMixture.score` is per document,
+        scored whole: the two cannot be compared.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Topics and documents as lists, tables and pictures, and what `transform` returns."""
+"""Topics and documents as lists, tables and pictures; containers that `transform` returns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Topics, and words of each, that a notebook shows; topics in a picture.
+#: Maximum number of topics in a notebook, of words per topic there, and of topics in a picture.
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
-#: What `transform` may return: NumPy's arrays, or DataFrames of these libraries.
+#: Containers that `transform` can return: NumPy's arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
 
 
@@ -33,7 +33,7 @@ class Framed(Estimator):
     Attributes
     ----------
     entry : str
-        Name of the value that a topic gives a word.
+        Name of the value that a topic has for a word: "probability" or "entry".
     """
 
     entry: ClassVar[str] = "probability"
@@ -41,17 +41,17 @@ class Framed(Estimator):
 
     @abstractmethod
     def _topics(self, layer: int) -> Array:
-        """Return the topics of a layer over the words, (K, V)."""
+        """Return the topics of a layer, each over the words, (K, V)."""
 
     @abstractmethod
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
-        """Return the ids of the first n words of topics (K, V) in an order, or by default, (K, n)."""
+        """Return the first n word ids of topics (K, V) in the given or default order, (K, n)."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics in each kept sample, (K, V), and two flags: calibrated, and Gibbs refinement.
+        """Return the topics (K, V) in each kept sample, and two flags: calibrated, Gibbs refinement.
 
-        Calibrated samples vary as the posterior does. Samples of a Gibbs refinement come from one
-        of its chains after the other. This base class keeps none.
+        Calibrated samples have the spread of the posterior. Samples of a Gibbs refinement come from
+        its chains in turn. This base class keeps no samples.
         """
         return (), False, False
 
@@ -60,7 +60,7 @@ class Framed(Estimator):
         """Return the topic shares of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the words of the columns: the argument, the model's names, or word1, word2, ..."""
+        """Return the columns' words: from the argument, the model, or else word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -76,7 +76,7 @@ class Framed(Estimator):
         return words
 
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
-        """Return the names of topics by three of their words; lda0, lda1, ... if words have no names."""
+        """Return names of topics: three of their words, or lda0, lda1, ... if words are unknown."""
         from pysgrld.report.topic_words import MOST, automatic
 
         phi = self._topics(layer)
@@ -87,7 +87,7 @@ class Framed(Estimator):
         return [names[k] for k in range(len(phi))]
 
     def _names(self, layer: int = 1) -> list[str]:
-        """Return the names of topics as columns, with their numbers, so that they differ."""
+        """Return names of topics for columns; they begin with the topic's number, so all differ."""
         names = self._short_names(layer=layer)
         if not hasattr(self, "feature_names_in_"):
             return names
@@ -95,7 +95,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """The names of topics: three of their first words, as ``sgmc topics --names`` has them.
+        """The names of topics: three of their first words, as ``sgmc topics --names`` shows them.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Framed(Estimator):
 
     @property
     def topics_(self) -> list[list[str]]:
-        """The first ten words of each topic, as from `top_words`, in the order of ``components_``.
+        """The first ten words of each topic, as `top_words` returns them, one list per topic.
 
         Raises
         ------
@@ -124,11 +124,11 @@ class Framed(Estimator):
         Parameters
         ----------
         n : int
-            Words of each topic, at least 1.
+            Number of words of each topic, at least 1.
         vocabulary : object, optional
             Words of the columns, as for `topics_frame`.
         layer : int
-            The layer of a deep model, counted from 1, which is the lowest.
+            The layer of a deep model, counted from 1, the lowest layer.
         order : str, optional
             "distinctive", "probable", "frex" or "relevance:LAMBDA", as after ``sgmc topics --words``.
             By default distinctive words, and probable ones if documents are short (docs/evaluation.md,
@@ -137,14 +137,15 @@ class Framed(Estimator):
         Returns
         -------
         list of K lists of n str
-            The first word in the order first, which need not be the most probable.
+            Words in the chosen order; the first word need not be the most probable.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: ``vocabulary`` is not of V words, or the layer or order does not exist.
+            A `ValueError`: ``vocabulary`` does not have V words, or the layer or order does not
+            exist.
         """
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
@@ -161,18 +162,18 @@ class Framed(Estimator):
         *,
         order: str | None = None,
     ) -> Any:
-        """Draw the first words of topics as bars, with intervals of 90 % of the kept samples.
+        """Draw the first words of topics as bars, with intervals that contain 90 % of kept samples.
 
         Parameters
         ----------
         topics : int or sequence of int
-            Number of topics, the first rows of ``components_``; or their rows.
+            Number of topics to draw, the first rows of ``components_``; or the rows to draw.
         n : int
-            Words of each topic, at least 1.
+            Number of words of each topic, at least 1.
         vocabulary : object, optional
             Words of the columns, as for `topics_frame`.
         layer : int
-            The layer of a deep model, counted from 1, which is the lowest.
+            The layer of a deep model, counted from 1, the lowest layer.
         order : str, optional
             The order of the words, as for `top_words`.
 
@@ -186,9 +187,8 @@ class Framed(Estimator):
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: matplotlib is not installed, the topic, layer or order does not exist,
-            or
-            ``vocabulary`` is not of V words.
+            A `ValueError`: matplotlib is not installed; the topic, layer or order does not exist;
+            or ``vocabulary`` does not have V words.
         """
         library("matplotlib", "plot_topics")
         words, phi = self._words(vocabulary), self._topics(layer)
@@ -223,7 +223,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return the first words of topics, (K, n), their bounds, and True if these are calibrated."""
+        """Return the first words of topics, (K, n), their intervals, and True if calibrated."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)
@@ -239,19 +239,20 @@ class Framed(Estimator):
         intervals: bool = True,
         order: str | None = None,
     ) -> pandas.DataFrame:
-        """Return the first words of every topic as a pandas DataFrame, a word a row.
+        """Return the first words of every topic as a pandas DataFrame, with one word per row.
 
         Parameters
         ----------
         n : int
-            Words of each topic, at least 1.
+            Number of words of each topic, at least 1.
         vocabulary : object, optional
-            Words of the columns: V str, gensim's Dictionary, or a fitted vectorizer of scikit-learn (of a
-            Pipeline, ``pipeline[:-1]``); by default ``feature_names_in_``, else word1, word2, ...
+            Words of the columns: V str, gensim's Dictionary, or a fitted vectorizer of scikit-learn
+            (for a Pipeline, pass ``pipeline[:-1]``); by default ``feature_names_in_``, else word1,
+            word2, ...
         layer : int
-            The layer of a deep model, counted from 1, which is the lowest.
+            The layer of a deep model, counted from 1, the lowest layer.
         intervals : bool
-            True to look for intervals; for a loaded run they are read from disk.
+            True to compute intervals; for a loaded run, this reads its samples from disk.
         order : str, optional
             The order of the words, as for `top_words`.
 
@@ -262,15 +263,15 @@ class Framed(Estimator):
             ``entry``), in the order of the words. If at least 20 posterior samples are kept
             (``keep_samples``), also ``low`` and ``high``: 90 % of the samples lie between them.
             ``attrs["interval_of"]`` is then "posterior" if these are calibrated credible intervals,
-            else "draws". docs/python.md, "Intervals and draws".
+            else "draws". See docs/python.md, "Intervals and draws".
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or the layer
-            or order does not exist.
+            A `ValueError`: pandas is not installed, ``vocabulary`` does not have V words, or the
+            layer or order does not exist.
         """
         frame = library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
@@ -292,19 +293,20 @@ class Framed(Estimator):
         return table_frame
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
-        """Return the topic shares of documents as a pandas DataFrame, one document a row.
+        """Return the topic shares of documents as a pandas DataFrame, with one document per row.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         layer : int
-            The layer of a deep model, counted from 1, which is the lowest.
+            The layer of a deep model, counted from 1, the lowest layer.
 
         Returns
         -------
         pandas.DataFrame
-            A column for each topic, named as in `topics_frame`; its index is that of X, if X has one.
+            A column for each topic, named as in `topics_frame`; the index is X's index if X has
+            one.
 
         Raises
         ------
@@ -345,7 +347,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base of estimators that transform documents."""
 
-    # scikit-learn's `clone` copies this attribute by its name
+    # scikit-learn's `clone` expects this name, and copies the attribute
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -354,13 +356,13 @@ class Transformer(Framed):
         Parameters
         ----------
         input_features : object
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
 
         Returns
         -------
         (K,) array of str objects
-            The number of a row of ``components_``, from 0, and its name (``names_``); lda0, lda1, ...
-            if words have no names.
+            For each topic its row in ``components_``, counted from 0, and its name (``names_``); or
+            lda0, lda1, ... if the words are unknown.
 
         Raises
         ------
@@ -377,7 +379,7 @@ class Transformer(Framed):
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            The container; None leaves it unchanged. Without a choice here,
+            The container; None leaves it unchanged. If it is never set,
             ``sklearn.set_config(transform_output=...)`` applies.
 
         Returns
@@ -399,7 +401,7 @@ class Transformer(Framed):
         return self
 
     def _contained(self, shares: Doubles, X: Any) -> Any:
-        """Return the rows of `transform` in the container that was chosen."""
+        """Return the result of `transform` in the chosen container."""
         sklearn = sys.modules.get("sklearn")
         common = sklearn.get_config()["transform_output"] if sklearn else "default"
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
@@ -412,7 +414,7 @@ class Transformer(Framed):
 
 
 def wanted_order(order: str | None) -> WordOrder | None:
-    """Return the order of words that a caller named, or None for the model's choice.
+    """Parse the name of an order of words; None stands for the model's default order.
 
     Parameters
     ----------
@@ -431,7 +433,7 @@ def wanted_order(order: str | None) -> WordOrder | None:
 
 
 def library(name: str, who: str) -> Any:
-    """Return an optional library, imported.
+    """Import and return an optional library.
 
     Parameters
     ----------

@@ -20,77 +20,84 @@ __all__ = ["DeepLDA"]
 
 @with_sampler_options
 class DeepLDA(CountModel):
-    """Deep LDA, the Poisson gamma belief network, learned jointly in all layers.
+    """Deep LDA, the Poisson gamma belief network, with all layers learned jointly.
 
-    Documents are sampled by upward-downward Gibbs, topics of every layer by any of the samplers.
-    docs/deep-lda.md has the model, its priors and measurements.
+    Documents are sampled by upward-downward Gibbs sampling, and the topics of each layer by the
+    chosen sampler. docs/deep-lda.md describes the model, its priors and measurements.
 
     Parameters
     ----------
     layers : sequence of int
-        Topics K_1, ..., K_L of each layer, the lowest first, each at least 1 and none above the one
-        before; at most 8 layers.
+        Numbers of topics K_1, ..., K_L of the layers, the lowest layer first. Each is at least 1
+        and not greater than the number before; at most 8 layers.
     algo : {"scir", "sgrld", "sgrhmc", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs"}
         Sampler of the topics; docs/choosing-a-sampler.md describes each.
     link : {"counts", "binary", "real"}
-        Meaning of X: counts; presence, with 1 for any count; or non-negative reals, which are
-        rounded up
-        to multiples of 2^-20 of the greatest.
+        Meaning of X: "counts"; "binary", presence of words, for which any count means 1; or "real",
+        non-negative reals, which are rounded up to multiples of 2^-20 of the greatest value.
     eta : float or sequence of float
-        Dirichlet prior per word of a topic, in (0, 10^6): for all layers, or one for each.
+        Dirichlet prior per word of a topic, in (0, 10^6): one for all layers, or one for each
+        layer.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 200, fewer if that is a quarter of the corpus
-        or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
-        documents passed to it.
+        Number of documents per iteration, at least 1; by default 200, but at most a quarter of the
+        corpus; fewer if documents are long, more if they are short. `partial_fit` ignores it: its
+        minibatch is the documents passed to it.
     sweeps : int, optional
-        Gibbs sweeps of a document an iteration, at least 1; only their second half counts. By
-        default 30, and 1 with ``gibbs``.
+        Number of Gibbs sweeps over a document per iteration, at least 1; only the second half of
+        them counts. By default 30, or 1 with ``gibbs``.
     step_size : (float, float, float), optional
-        A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
-        the sampler for this corpus.
+        A, B, C of the step size A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default,
+        the sampler chooses them for the corpus.
     warm_up : int, optional
-        Noise-free iterations at the start, at least 0; by default one epoch, within 50 to 500, and none
-        with ``gibbs``.
+        Number of iterations without noise at the start, at least 0; by default one epoch, but at
+        least 50 and at most 500; 0 with ``gibbs``.
     burn_in : int, optional
-        Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
+        Number of iterations before the first posterior sample, at least 0; by default the warm-up,
+        or 200.
     max_iter : int, optional
-        Iterations of `fit`, at least 1; by default until held-out perplexity has converged.
+        Number of iterations of `fit`, at least 1; by default, `fit` continues until held-out
+        perplexity has converged.
     holdout : int or float, optional
-        Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
-        min(1000, 10 %). With 0 it learns from all, and their score ends `fit`. None with
-        ``link="real"``, which has no held-out score.
+        Number of documents, or their fraction below 1, that `fit` holds out to see when it has
+        converged; by default 10 %, but at most 1000. With 0, `fit` learns from all documents, and
+        the score of training documents decides when it ends. Not used with ``link="real"``, which
+        has no held-out score.
     total_samples : float
-        Documents of the corpus that `partial_fit` sees minibatches of.
+        Number of documents of the whole corpus, of which `partial_fit` gets minibatches.
     keep_samples : int or "auto"
-        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
-        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+        Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
+        sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps
+        none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
-        on nothing else, not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed
+        alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
-        Threads, -1 for all processors; by default as many as the process may use.
+        Number of threads, or -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 prints lines on the progress of `fit`; 0 none.
+        1 to print lines on the progress of `fit`, 0 to print nothing.
 
     Attributes
     ----------
     components_ : (K_1, V) float32
         Posterior mean of the topics of the first layer; rows sum to 1.
     weights_ : list of (K_l, K_{l-1}) float32
-        Posterior means of all layers: topics over words, then topics over the topics below.
+        Posterior means for each layer: the lowest layer's topics over words, then each higher
+        layer's topics over the topics of the layer below.
     r_ : (K_L,) float32
-        Posterior mean of the shapes of the top layer, a measure of the use of each of its topics.
+        Posterior mean of the gamma shapes of the top layer; they measure how much its topics are
+        used.
     n_features_in_ : int
-        V.
+        Number of columns V.
     feature_names_in_ : (V,) array of str objects
         Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
-        Iterations done.
+        Number of iterations done.
     n_samples_ : int
-        Posterior samples in the means; 0 if they show the current state.
+        Number of posterior samples in the means; 0 if the attributes hold the current state.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart, present only if it did.
-        Before the first posterior sample, perplexity of the current topics.
+        Perplexity of the documents that `fit` held out, averaged over the posterior; the attribute
+        exists only if `fit` held documents out. Before the first posterior sample, perplexity of
+        the current topics.
 
     Notes
     -----
@@ -138,7 +145,7 @@ class DeepLDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # see with_sampler_options
+        **sampler_options: Any,  # added by with_sampler_options
     ) -> None:
         del sampler_options
         self.layers = layers
@@ -174,7 +181,7 @@ class DeepLDA(CountModel):
 
     @property
     def _no_score(self) -> str:
-        """The reason why documents have no held-out score: real values become too many small tokens."""
+        """The reason why real values have no held-out score: they become too many small tokens."""
         return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
@@ -194,23 +201,26 @@ class DeepLDA(CountModel):
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:
-        """Infer the proportions of a layer's topics in documents, given the posterior means.
+        """Infer the proportions of a layer's topics in documents, given the posterior mean topics.
 
-        A document's result depends on its counts and the seed: not on its row, nor on other documents.
+        A document's result depends only on its counts and the seed, not on its row or other
+        documents.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Data as in `fit`, with as many columns; reals are in the unit of the first ones.
+            Data as in `fit`, with the same number of columns; reals are rounded to the unit of
+            `fit`.
         layer : int
-            The layer, counted from 1, which is the lowest.
+            The layer, counted from 1, the lowest layer.
         draws : int, optional
             Return this number of posterior draws of the proportions, as `LDA.transform` does.
 
         Returns
         -------
         (n, K_l) float64, or with ``draws`` (S, n, K_l) float32
-            Mean over the second half of Gibbs sweeps of theta_l over its sum; rows sum to 1.
+            Mean of theta_l, divided by its sum, over the second half of the Gibbs sweeps; rows sum
+            to 1.
 
         Raises
         ------
@@ -224,7 +234,7 @@ class DeepLDA(CountModel):
         return self._contained(self._shares(X, layer), X)
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
-        """Return the topics of a layer as distributions over words, through the layers below.
+        """Return the topics of a layer as distributions over words, projected by the layers below.
 
         The topics of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017),
         section 2.

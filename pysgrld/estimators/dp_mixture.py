@@ -42,69 +42,71 @@ from pysgrld.types import Array, Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
-#: Ways to draw the concentration, and their names as values of ``--dp-conc``.
+#: Values of ``concentration``, and the corresponding values of ``--dp-conc``.
 CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 
 
 class DPMixture(Framed):
-    """Dirichlet-process mixture of multinomials: clusters of count vectors, in any number.
+    """Dirichlet-process mixture of multinomials, which clusters count vectors into any number.
 
-    Unlike in a topic model, every document belongs to one component. docs/mixture.md has the model,
-    advice on choices, and measurements.
+    Unlike in a topic model, every document belongs to a single component. docs/mixture.md describes
+    the model, advice on choices, and measurements.
 
     Parameters
     ----------
     algo : {"scir", "sgrld", "gibbs"}
-        Sampler. ``gibbs``: exact slice sampling, all documents in every iteration. ``scir``, ``sgrld``:
-        stochastic slice sampling of minibatches.
+        Sampler. ``gibbs`` is exact slice sampling, with all documents in every iteration; ``scir``
+        and ``sgrld`` are stochastic slice sampling of minibatches.
     base : float
-        Dirichlet prior of components, per word, in (0, 10^6).
+        Dirichlet prior per word of a component, in (0, 10^6).
     concentration_prior : (float, float)
         Shape and rate of the gamma prior of the concentration, both in (0, 10^6).
     concentration : {"sticks", "escobar-west"}, optional
-        Conditional law of the concentration: given the sticks, or given the number of occupied
-        components; by default the second for ``gibbs``, the first for others.
+        The concentration is drawn given the sticks ("sticks"), or given the number of occupied
+        components ("escobar-west"); by default "escobar-west" for ``gibbs``, otherwise "sticks".
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 1000, or a quarter of them if that is less.
-        Ignored by ``gibbs``, which takes all.
+        Number of documents per iteration, at least 1; by default 1000, but at most a quarter of the
+        documents. Ignored by ``gibbs``, which takes all.
     step_size, stick_step_size : float, optional
-        Lengths h > 0 of steps of components and of sticks, in diffusion time: by default 0.1 (``scir``),
-        0.001 and 0.005 (``sgrld``). Ignored by ``gibbs``.
+        Step sizes h > 0 of components and of sticks, in diffusion time: by default both 0.1 for
+        ``scir``, and 0.001 and 0.005 for ``sgrld``. Ignored by ``gibbs``.
     start_components : int
-        Components over which documents are spread at first, at least 1: more than are expected.
+        Number of components over which documents are spread at the start, at least 1; choose more
+        than you expect.
     max_iter : int
-        Iterations, at least 1.
+        Number of iterations, at least 1.
     burn_in : int, optional
-        Iterations before the first posterior sample, less than ``max_iter``; every later one is a sample.
-        By default 200, or a fifth of ``max_iter`` if that is less.
+        Number of iterations before the first posterior sample, less than ``max_iter``; every later
+        iteration gives a sample. By default 200, or a fifth of ``max_iter`` if that is less.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
-        on nothing else, not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed
+        alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
-        Threads, -1 for all processors; by default as many as the process may use.
+        Number of threads, or -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 prints lines on the progress of `fit`; 0 none.
+        1 to print lines on the progress of `fit`, 0 to print nothing.
 
     Attributes
     ----------
     weights_ : (J,) float64
-        Weights of the components of the last sample, the largest first.
+        Weights of the components in the last sample, the greatest first.
     components_ : (J, V) float64
-        Their probabilities of words; rows sum to 1.
+        Word probabilities of the components in the last sample; rows sum to 1.
     concentration_ : float
-        Concentration of the last sample.
+        Concentration in the last sample.
     n_components_trace_ : (max_iter,) int64
-        Occupied components after each iteration.
+        Number of occupied components after each iteration.
     concentration_trace_ : (max_iter,) float64
         Concentration after each iteration.
     labels_ : (n,) int64
-        Component of each training document in the last sample; -1 for an empty one.
+        Component of each training document in the last sample; -1 for an empty document.
     n_features_in_ : int
-        V.
+        Number of columns V.
     feature_names_in_ : (V,) array of str objects
         Words of the columns, if X has them: columns of a DataFrame, words of texts.
     n_samples_ : int
-        Posterior samples that `score_samples` averages over, at most `KEPT`, evenly spread.
+        Number of evenly spaced posterior samples over which `score_samples` averages, at most
+        `KEPT`.
 
     Notes
     -----
@@ -123,7 +125,7 @@ class DPMixture(Framed):
 
     components_: Doubles
     kind = "density_estimator"
-    #: Posterior samples that are kept at most.
+    #: Maximum number of posterior samples that are kept.
     KEPT = 50
 
     def __init__(
@@ -222,8 +224,9 @@ class DPMixture(Framed):
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Sample the posterior given a matrix of counts, for ``max_iter`` iterations.
 
-        Ctrl-C ends it after the current iteration, and `KeyboardInterrupt` is raised. The model is
-        then fitted with the samples so far; without any posterior sample it stays as it was.
+        Ctrl-C ends sampling after the current iteration, and `KeyboardInterrupt` is raised. The
+        model is then fitted with the samples so far; without any posterior sample it stays
+        unchanged.
 
         Parameters
         ----------
@@ -232,7 +235,7 @@ class DPMixture(Framed):
             2^31 - 1, of any dtype. Rows without any count are left out. Words are texts, lists of
             tokens, or bags of words, as `LDA.fit` takes them.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
         vocabulary : object, optional
             Words of the columns, as `LDA.fit` takes them.
 
@@ -291,7 +294,7 @@ class DPMixture(Framed):
                     break
             chain.close()
             if not samples:
-                return self  # interrupted before the first
+                return self  # interrupted before the first posterior sample
             self._samples, self._base = samples, self.base
             self._size, self._totals = (len(train), train.tokens), count([train], words).words
             self.n_features_in_, self.n_samples_ = words, len(samples)
@@ -309,7 +312,7 @@ class DPMixture(Framed):
             self.labels_[usable] = np.argsort(order)[chain.z]
         return self
 
-    # ---- using
+    # ---- use of a fitted model
 
     def _topics(self, layer: int) -> Doubles:
         if layer != 1:
@@ -337,8 +340,9 @@ class DPMixture(Framed):
         Returns
         -------
         (n, J) float64
-            In the order of ``components_``; rows sum to 1. A row without counts gets ``weights_``.
-            So does a row with a word that has probability 0, to rounding, in every component.
+            Columns in the order of ``components_``; rows sum to 1. A row without counts gets
+            ``weights_``, and so does a row with a word whose probability is rounded to 0 in every
+            component.
 
         Raises
         ------
@@ -348,7 +352,7 @@ class DPMixture(Framed):
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
         documents = self._documents_like(X)
-        # log 0 is minus infinity: the least probabilities are 0 in double precision
+        # log may return minus infinity, as the smallest probabilities are 0 in double precision
         log_phi, log_weights = log(self.components_.T), log(self.weights_)
         return responsibilities(documents, log_phi, log_weights)
 
@@ -363,7 +367,7 @@ class DPMixture(Framed):
         Returns
         -------
         (n,) int64
-            Rows of ``components_``; the first of equally probable ones.
+            Rows of ``components_``; among equally probable components, the first.
 
         Raises
         ------
@@ -378,9 +382,9 @@ class DPMixture(Framed):
     def score_samples(self, X: Any) -> Doubles:
         """Return the log predictive density of each document, averaged over posterior samples.
 
-        log (1/S) sum_s p_s(x), with p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x): r is the rest of
-        the stick in a sample, and p_0 is the prior predictive. The multinomial coefficient is left
-        out. docs/mixture.md, "The score".
+        It is log (1/S) sum_s p_s(x), with p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x) in each
+        sample: r is the rest of the stick, and p_0 is the prior predictive density. The multinomial
+        coefficient is left out. See docs/mixture.md, "The score".
 
         Parameters
         ----------
@@ -416,15 +420,15 @@ class DPMixture(Framed):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of a document: the mean of `score_samples`.
 
-        This is a figure per document, scored whole. `LDA.score` is another one, per held-out token given
-        the rest of its document: the two cannot be compared.
+        This score is per document, scored whole. `LDA.score` is per held-out token, given the rest
+        of its document: the two cannot be compared.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
 
         Returns
         -------

@@ -20,23 +20,23 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
-#: Most seconds between two lines; the first ones come sooner.
+#: Maximum number of seconds between two progress lines; the first lines are closer together.
 SELDOM = 30.0
 
 
 def jobs(n_jobs: Any) -> int:
-    """Return the number of threads that `n_jobs` means, as scikit-learn counts them.
+    """Convert `n_jobs` into a number of threads, by scikit-learn's rules.
 
     Parameters
     ----------
     n_jobs : int or None
-        A number of threads; -1 for all processors, -2 for all but one, and so on, or None for the
-        value in the environment, else all.
+        A number of threads; -1 for all processors, -2 for all but one, and so on. None stands for
+        the number that the environment sets, or else for all processors.
 
     Raises
     ------
     UsageError
-        A `ValueError`, if it is 0 or no whole number.
+        A `ValueError`, if `n_jobs` is 0 or no whole number.
     """
     if n_jobs is None:
         return threads(None).number
@@ -61,16 +61,16 @@ def check_memory(
     facts : Facts
         Sizes of the corpus.
     documents : Documents
-        Documents with which it begins.
+        Documents with which the chain begins.
     number : int
-        Threads.
+        Number of threads.
     n_samples : int
         Number of posterior samples to keep.
 
     Raises
     ------
     UsageError
-        A `ValueError` that states the amount.
+        A `ValueError` that states the memory needed.
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
     samples = n_samples * facts.words * sum(options.widths[:1]) * 4
@@ -101,19 +101,19 @@ def check_memory(
 
 @dataclass
 class Progress:
-    """A context around iterations: Ctrl-C within it waits for the end of the iteration.
+    """Context manager around iterations, in which Ctrl-C waits for the end of the iteration.
 
-    The loop asks `interrupted` after each iteration, and leaves the model in order; then
-    `KeyboardInterrupt` is raised. A second Ctrl-C breaks the iteration off. Outside the main
-    thread, and if other code handles Ctrl-C already, nothing is changed.
+    The loop checks `interrupted` after each iteration, and leaves the model in a valid state; at
+    the end of the context, `KeyboardInterrupt` is raised. A second Ctrl-C aborts the iteration.
+    Outside the main thread, or if other code already handles Ctrl-C, signals are not handled here.
 
     Parameters
     ----------
     name : str
-        First word of the lines.
+        First word of the progress lines.
     verbose : int
-        1 to print lines on standard output: after a second, then ever more seldom, at least every
-        30 seconds, and at the end.
+        1 to print progress lines on standard output: after one second, then at growing intervals of
+        up to 30 seconds, and at the end.
 
     Attributes
     ----------
@@ -142,13 +142,13 @@ class Progress:
             raise KeyboardInterrupt
 
     def advance(self, iteration: Callable[[], object], done: int) -> None:
-        """Do an iteration. If a second Ctrl-C breaks it off, it is the last; the first one raises.
+        """Do one iteration; if Ctrl-C aborts it, end there, or raise if it is the first iteration.
 
         Parameters
         ----------
         iteration : callable
         done : int
-            Number of iterations done before.
+            Number of iterations already done.
         """
         try:
             iteration()
@@ -163,14 +163,14 @@ class Progress:
         self.interrupted = True
 
     def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
-        """Print a line, if lines are asked for and one is due.
+        """Print a progress line, if `verbose` is set and the next line is due.
 
         Parameters
         ----------
         step : int
-            Iterations done.
+            Number of iterations done.
         total : int or None
-            Iterations to be done, if that is known.
+            Number of iterations to be done, or None if unknown.
         parts : list of str
             Other parts of the line.
         last : bool

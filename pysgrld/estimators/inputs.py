@@ -1,4 +1,4 @@
-"""X as a matrix: DataFrames, dense arrays, and SciPy's sparse matrices without SciPy."""
+"""Conversion of X to documents: DataFrames, dense arrays, and sparse matrices (without SciPy)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 from pysgrld.errors import UsageError, plural
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Words are numbered in 32 bits.
+#: Maximum number of words; word ids are 32-bit integers.
 MOST_WORDS = 2**31 - 1
-#: Directions are stored in multiples of this share of a row's greatest value.
+#: Directions are stored as multiples of this fraction of the greatest value of a row.
 FINE = 2.0**-30
-#: Real data are stored in multiples of this share of the greatest value.
+#: Real data are stored as multiples of this fraction of the greatest value of the data.
 RESOLUTION = 2.0**-20
 
 # ---- matrices of counts
@@ -24,12 +24,12 @@ RESOLUTION = 2.0**-20
 def as_documents(
     x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
 ) -> tuple[Documents, int]:
-    """Return a documents x words matrix of counts as `Documents`, and its number of words.
+    """Convert a documents x words matrix of counts to `Documents`; also return the number of words.
 
     Parameters
     ----------
     x : sparse matrix or array, sparse array, or array-like of shape (n, V)
-        Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
+        Whole numbers >= 0, of any dtype. Sparse input needs a method ``tocsr``, as SciPy's has.
     words : int, optional
         Required number of columns.
     who : str
@@ -40,7 +40,7 @@ def as_documents(
     Returns
     -------
     documents : Documents
-        Explicit zeros dropped, repeated entries added, word ids sorted.
+        Documents without explicit zeros, with repeated entries summed and word ids sorted.
     words : int
         V.
 
@@ -60,7 +60,7 @@ def as_documents(
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
                 raise UsageError(f"X.indptr is none of a {kind} matrix with {entries} entries")
-        if kind == "csr":  # before a conversion to 32 bits
+        if kind == "csr":  # check before word ids are converted to 32 bits
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
         csr.sum_duplicates()
@@ -68,7 +68,7 @@ def as_documents(
     else:
         dense = _numbers(x)
         _check_shape(dense.shape)
-        if dense.dtype == np.float16:  # a dtype without room for the bound of counts
+        if dense.dtype == np.float16:  # float16 cannot represent 2^31, the bound of counts
             dense = dense.astype(np.float32)
         shape = dense.shape
         if not np.isfinite(dense).all():
@@ -101,14 +101,14 @@ def as_documents(
 
 
 def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
-    """Return non-negative reals as whole multiples of a unit, rounded up.
+    """Convert non-negative reals to whole multiples of a unit, rounded up.
 
     Parameters
     ----------
     x : sparse matrix, sparse array or array-like of shape (n, V)
         Finite numbers >= 0.
     unit : float or None
-        The unit, > 0; by default `RESOLUTION` of the greatest value.
+        The unit, > 0; by default the greatest value times `RESOLUTION`.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     Raises
     ------
     UsageError
-        A `ValueError`: nothing positive in it, or no finite number.
+        A `ValueError`: X has no positive value, or a value that is no finite number.
     """
     x, data = _reals(x)
     if (data < 0).any():
@@ -133,7 +133,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Return whole numbers unchanged, others as multiples of a small unit of each row.
+    """Return whole numbers unchanged; else convert each row to multiples of a small unit.
 
     The direction of a row changes by less than 1e-9.
 
@@ -145,12 +145,13 @@ def in_fine_units(x: Any) -> Any:
     Returns
     -------
     sparse matrix, sparse array or array of shape (n, V), float64
-        Whole numbers; other numbers are copied to whole numbers below 2^30.
+        Whole numbers; the result of a conversion is a copy with numbers of at most 2^30 in size.
 
     Raises
     ------
     UsageError
-        A `ValueError`: no matrix of numbers, or NaN or infinity among numbers that are not whole.
+        A `ValueError`: X is no matrix of numbers, or has NaN or infinity and numbers that are not
+        whole.
     """
     values = x.tocsr().data if hasattr(x, "tocsr") else _numbers(x)
     if values.dtype.kind != "f" or (values == np.floor(values)).all():
@@ -169,10 +170,10 @@ def in_fine_units(x: Any) -> Any:
 
 
 def content_keys(documents: Documents) -> Int64s:
-    """Return a number below 2^63 for each document, (n,), a function of its words and counts alone.
+    """Return a hash below 2^63 of the words and counts of each document, (n,).
 
-    It is the key of the document's randomness, which so depends on neither its place nor its
-    neighbours.
+    The hash is the key of the document's random numbers, which thus do not depend on the position
+    of the document or on other documents.
 
     Parameters
     ----------
@@ -181,17 +182,17 @@ def content_keys(documents: Documents) -> Int64s:
     entries = documents.indices.astype(np.uint64) << np.uint64(32)
     entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
-    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # modulo 2^64
+    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # sums wrap modulo 2^64
     return keys.astype(np.int64)
 
 
 def counts_in(x: Any) -> Any:
-    """Return the counts of an AnnData object, X or the layer "counts"; any other object as it is.
+    """Return an AnnData object's counts (X or the layer "counts"), and any other object unchanged.
 
     Parameters
     ----------
     x : object
-        Anything.
+        Any value of X.
     """
     if not is_annotated(x):
         return x
@@ -214,12 +215,12 @@ def is_annotated(x: Any) -> bool:
 
 
 def column_names(x: Any) -> np.ndarray | None:
-    """Return the names of the columns of a DataFrame or AnnData, (V,) of str objects, or None.
+    """Return the column names of a DataFrame or AnnData object, (V,) of str objects, or None.
 
     Parameters
     ----------
     x : object
-        Anything. Names are text, or they are no names.
+        Any value of X. Return None unless all names are text.
     """
     columns = x.var_names if is_annotated(x) else getattr(x, "columns", None)
     if columns is None:
@@ -229,12 +230,12 @@ def column_names(x: Any) -> np.ndarray | None:
 
 
 def _reals(x: Any) -> tuple[Any, Doubles]:
-    """Return a copy of X in double precision, and the values in it.
+    """Return a copy of X in double precision, and the array of its stored values.
 
     Raises
     ------
     UsageError
-        A `ValueError`: no matrix of numbers, or NaN or infinity.
+        A `ValueError`: X is no matrix of numbers, or has NaN or infinity.
     """
     if hasattr(x, "tocsr"):
         x = x.tocsr(copy=True).astype(np.float64)
@@ -248,11 +249,11 @@ def _reals(x: Any) -> tuple[Any, Doubles]:
 
 
 def _numbers(x: Any) -> Array:
-    """Return an array of numbers; raise for text, and for lists that are no rows of a matrix."""
+    """Convert X to an array of numbers; raise an error for text, or lists of unequal length."""
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        if numbers.dtype.kind == "O":  # as in pandas' nullable integers
+        if numbers.dtype.kind == "O":  # e.g. from pandas' nullable integers
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):
@@ -279,7 +280,7 @@ def _numbers(x: Any) -> Array:
 
 
 def _refuse_masked(x: Any) -> None:
-    """Raise if entries of an array are masked: no count is known there, and 0 is another count."""
+    """Raise an error if an array has masked entries: their counts are unknown, and 0 is a count."""
     if np.ma.is_masked(x):
         masked = plural(int(np.ma.getmaskarray(x).sum()), "masked entry", "masked entries")
         raise UsageError(
@@ -289,7 +290,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return the message for the first value among texts that is no text, or None without texts."""
+    """Return the message for the first value that is no text; None if X has no texts or only texts."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     values = list(x)
@@ -303,7 +304,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise an error, in scikit-learn's words, unless a shape is (n, V) with n and V at least 1."""
+    """Raise an error, worded as in scikit-learn, unless a shape is (n, V) with n, V at least 1."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(f"X has {dimensions}, wanted 2: documents x words. Reshape your data.")
@@ -318,7 +319,7 @@ def _check_shape(shape: Sequence[int]) -> None:
 
 
 def _check_words(indptr: Array, indices: Array, words: int) -> None:
-    """Raise if a row has a word beyond the columns."""
+    """Raise an error if a row has a word id that is not a column."""
     bad = np.flatnonzero((indices < 0) | (indices >= words))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
@@ -328,7 +329,7 @@ def _check_words(indptr: Array, indices: Array, words: int) -> None:
 
 
 def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return mixed bits of 64-bit numbers, one to one: the finaliser of SplitMix64."""
+    """Apply the finaliser of SplitMix64, a bijection that mixes the bits of 64-bit numbers."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

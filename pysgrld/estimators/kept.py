@@ -1,4 +1,4 @@
-"""Topic models after `fit`: read, pickled, saved and loaded, and their posterior samples."""
+"""Topic models after `fit`: reading, pickling, saving and loading, and their posterior samples."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 if TYPE_CHECKING:
     import pandas
 
-#: Limits of the default of ``keep_samples``: number of samples, and their bytes.
+#: Default of ``keep_samples``, and its limits: the maximum number of samples, and of their bytes.
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
-#: Message if no samples are kept.
+#: Message if no posterior samples are kept.
 NO_SAMPLE = "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
-#: A kept posterior sample: matrices by name, a row for each topic.
+#: A kept posterior sample: matrices by name, with a row for each topic.
 Sample = Mapping[str, Array]
 
 
 class MatrixRecord(NamedTuple):
-    """Record of a model that was fitted to a matrix, without its chain: a `pysgrld.models.fitted.Record`.
+    """A `pysgrld.models.fitted.Record` of a model that was fitted to a matrix, without its chain.
 
     Attributes
     ----------
     options : Resolved
         Options of training.
     words, documents, tokens : int
-        V, and documents and tokens of training.
+        Number of words V, and of training documents and tokens.
     step : int
-        Iterations done.
+        Number of iterations done.
     arrays : mapping
-        Arrays of the chain, and of its averages.
+        Arrays of the chain and of its averages.
     place : str
         Name of the model, for messages.
     """
@@ -68,7 +68,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: the arrays belong to the chain.
+        """Return False: an access to an array returns the chain's array, not a copy.
 
         Parameters
         ----------
@@ -81,14 +81,16 @@ class MatrixRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredSamples(Mapping[int, Sample]):
-    """Kept posterior samples of a run by iteration, read at each access; empty if the run is gone.
+    """Kept posterior samples of a run, by iteration; each access reads the sample from disk.
+
+    The mapping is empty if the run is gone.
 
     Attributes
     ----------
     run : RunDirectory
         The run.
     record : MatrixRecord
-        Record that was read from it.
+        Record that was read from the run.
     """
 
     run: RunDirectory
@@ -106,16 +108,17 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base of estimators that keep a chain, or the record of a former chain.
+    """Base of estimators that have a chain, or the record of a former chain.
 
     Attributes
     ----------
     model : str
         Name of the model, as after ``--model``.
     options_of : dict of str to str
-        Parameters of a model that is read from a run, and their options.
+        Option of each parameter, to set the parameters of a model that is read from a run.
     numbers : tuple of str
-        Numbers that are saved in addition to the chain: attributes, without their final underscore.
+        Values that are saved in addition to the chain: names of attributes, without the leading
+        underscore.
     """
 
     model: ClassVar[str]
@@ -129,21 +132,21 @@ class KeptModel(Framed):
     n_samples_: int
 
     _options: Resolved
-    _posterior: Posterior  # the chain, in the process that fitted it; elsewhere after `partial_fit`
-    _kept: MatrixRecord  # the record when the model was pickled or saved
-    _stage: ExactStage | None = None  # the Gibbs refinement, from `fit` until `partial_fit`
+    _posterior: Posterior  # exists in the process that fitted the model, or after `partial_fit`
+    _kept: MatrixRecord  # replaces `_posterior` after unpickling or loading
+    _stage: ExactStage | None = None  # the Gibbs refinement of `fit`; `partial_fit` discards it
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # of the documents of `fit`
-    _seen: int  # documents of minibatches that `partial_fit` was given
+    _word_counts: WordTotals | None = None  # in the documents of `fit`
+    _seen: int  # number of documents in all minibatches of `partial_fit`
     _draw: Draw
 
     @property
     def _record(self) -> MatrixRecord:
-        """The chain, or the record of a former chain."""
+        """The record of the present chain, or else of the former chain."""
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        # without the state of the scorer, whose documents may be gone
+        # the scorer's state is left out, as the scored documents may be gone
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
         exact = self._stage.record() if self._stage else {}
         arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
@@ -151,11 +154,11 @@ class KeptModel(Framed):
         return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
     def _fitted(self) -> Fitted:
-        """Return the fitted model, to infer documents and score them."""
+        """Return the fitted model, which infers and scores documents."""
         return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """Make the chain again, for documents passed to it, if only its record exists."""
+        """If only the record exists, restore the chain, without documents of its own."""
         if hasattr(self, "_posterior"):
             return
         record = self._kept
@@ -168,13 +171,13 @@ class KeptModel(Framed):
             keep_mean=bool(averages_in(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
-        # no document is scored any more
+        # the history of scores is cleared, as no document is scored any more
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         self._posterior = posterior
         del self._kept
 
     def _finish(self) -> None:
-        """Set the public attributes from the present state of the chain."""
+        """Set the public attributes from the current state of the chain."""
         record, fitted = self._record, self._fitted()
         self._draw = fitted.mean or fitted.current
         phi = fitted.over_words(self._draw, 0)
@@ -209,20 +212,20 @@ class KeptModel(Framed):
         Parameters
         ----------
         layer : int
-            The layer, counted from 1, which is the lowest.
+            The layer, counted from 1, the lowest layer.
 
         Returns
         -------
         (S, K, V) float32
-            In the order of iterations; rows as in ``components_``, which is the mean of the samples
-            if all are kept.
+            Samples in the order of iterations, with rows as in ``components_``. If all samples are
+            kept, ``components_`` is their mean.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`, if none is kept, or the layer does not exist.
+            A `ValueError`, if no sample is kept, or the layer does not exist.
         """
         topics = list(self._kept_topics(layer)[0])
         if not topics:
@@ -230,13 +233,13 @@ class KeptModel(Framed):
         return np.stack(topics)
 
     def _most_samples(self, options: Resolved, words: int) -> int:
-        """Return the largest number of posterior samples to keep."""
+        """Return the maximum number of posterior samples to keep."""
         if self.keep_samples != AUTO:
             return int(self.keep_samples)
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return kept samples of topics, and two flags: calibrated, and Gibbs refinement."""
+        """Return the topics in each kept sample, and two flags: calibrated, Gibbs refinement."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)
@@ -245,14 +248,14 @@ class KeptModel(Framed):
         return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:
-        """Return the index of a layer, from 0."""
+        """Return the index, from 0, of a layer that is counted from 1."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):
             raise UsageError(f"layer: wanted 1 to {depth}, found {layer!r}")
         return int(layer) - 1
 
-    # ---- effects
+    # ---- effects of document metadata
 
     def effect(
         self,
@@ -265,36 +268,39 @@ class KeptModel(Framed):
         cluster: str | None = None,
         layer: int = 1,
     ) -> pandas.DataFrame:
-        """Estimate how topic shares depend on columns of documents, as ``sgmc effect`` does.
+        """Estimate how topic shares depend on metadata of documents, as ``sgmc effect`` does.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         formula : str
-            ``"~ party + bs(year, df=4)"``: columns of ``data``, as formulaic has them.
+            Formula in formulaic's syntax over columns of ``data``, such as
+            ``"~ party + bs(year, df=4)"``.
         data : pandas.DataFrame or mapping of str to sequence
-            A row for each document. Documents with a missing value, or without words, are left out.
+            Metadata with a row for each document. Documents with a missing value, or without words,
+            are left out.
         contrasts : sequence of (column, first value, second value)
-            Comparisons; by default numbers at their third quartile with their first, categories
-            in all pairs.
+            Comparisons to make. By default, a column of numbers is compared at its third and first
+            quartile, and categories are compared in all pairs.
         reference : str, optional
             A value that the other values of its column are compared with.
         cluster : str, optional
-            A column with the cluster of each document: documents of one source.
+            A column with the cluster, such as the source, of each document.
         layer : int
-            The layer of a deep model, counted from 1, which is the lowest.
+            The layer of a deep model, counted from 1, the lowest layer.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each comparison and topic: ``column``, ``from``, ``to``, ``topic``, ``name``, the
-            predicted shares ``first`` and ``second``, and their ``difference``, each with the bounds of
-            90 %. A share below 0 is given as 0; the difference uses the shares as predicted.
-            ``surely`` is 1 if it is surely more, -1 if surely less, for all comparisons together: a
-            single interval may leave out 0 even if the difference is not sure. ``p_column`` tests
-            whether the share is the same at all values of the column. The uncertainty of the
-            topics is included if samples are kept (``keep_samples``). docs/effect.md.
+            A row for each comparison and topic: ``column``, ``from``, ``to``, ``topic``, ``name``,
+            the predicted shares ``first`` and ``second``, and their ``difference``, each with the
+            bounds of their 90 % intervals. A predicted share below 0 is given as 0, but the
+            difference uses the unchanged shares. ``surely`` is 1 if the difference is surely above
+            0, and -1 if surely below 0, over all comparisons together: a single interval may
+            exclude 0 although the difference is not sure. ``p_column`` is the p-value of the test
+            that the share is the same at all values of the column. The uncertainty of the topics is
+            included if samples are kept (``keep_samples``). See docs/effect.md.
 
         Raises
         ------
@@ -339,7 +345,7 @@ class KeptModel(Framed):
         effects_frame: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))
         return effects_frame
 
-    # ---- pickled, saved, loaded
+    # ---- pickling, saving, loading
 
     def __getstate__(self) -> dict[str, Any]:
         state = {
@@ -360,8 +366,8 @@ class KeptModel(Framed):
     def save(self, path: str | Path, vocabulary: Sequence[str] | None = None) -> None:
         """Write a run directory, which `load`, ``sgmc topics`` and ``sgmc export`` read.
 
-        It holds the chain and its averages, so that `partial_fit` continues with the same bits
-        after `load`, and the kept posterior samples. docs/run-directory.md describes the files.
+        It contains the chain and its averages, so that `partial_fit` after `load` gives exactly the
+        same results, and the kept posterior samples. docs/run-directory.md describes the files.
 
         Parameters
         ----------
@@ -375,7 +381,7 @@ class KeptModel(Framed):
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`, if there are more or fewer words than columns.
+            A `ValueError`, if the number of words differs from the number of columns.
         OutputError
             If the folder exists or cannot be made.
         WriteError
@@ -387,7 +393,7 @@ class KeptModel(Framed):
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
         }
-        if not isinstance(self.random_state, int | None):  # the seed that a generator drew
+        if not isinstance(self.random_state, int | None):  # save the seed that the generator drew
             parameters["random_state"] = record.options.seed
         config = config_of(record.options, []) | {
             "command": {"inputs": [], "estimator": parameters},
@@ -405,7 +411,7 @@ class KeptModel(Framed):
         }
         try:
             run = RunDirectory.create(Path(path), config, list(words))
-        except OutputError as error:  # the advice of the command, which has an option for it
+        except OutputError as error:  # remove the advice to use an option of the command
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
             if self._word_counts is not None:
@@ -429,15 +435,15 @@ class KeptModel(Framed):
         -------
         Self
             A fitted estimator. Parameters that the run does not record have their defaults,
-            ``total_samples`` is the number of its training documents, and ``feature_names_in_`` are
-            its words.
+            ``total_samples`` is the run's number of training documents, and ``feature_names_in_``
+            are the run's words.
 
         Raises
         ------
         MissingInputError
             A `FileNotFoundError`, if the run is missing.
         UsageError
-            A `ValueError`, if it is a run of another model.
+            A `ValueError`, if the run has another model.
         CheckpointError
             If the run has no checkpoint, or a damaged one.
         """
@@ -480,16 +486,16 @@ class KeptModel(Framed):
 
 
 def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
-    """Return topics as rows, (K, V) float32: counts divided by their sums, directions unchanged.
+    """Return topics as rows, (K, V) float32; only distributions are scaled, to sum to 1.
 
     Parameters
     ----------
     phi : (V, K or more) float32
         Topics over words.
     topics : int
-        K.
+        Number of topics K.
     of_counts : bool
-        True if topics are distributions; no row is all 0.
+        True if topics are distributions, which must not be all 0; False if they are directions.
     """
     rows = phi[:, :topics].T
     if not of_counts:

@@ -29,93 +29,103 @@ __all__ = ["LDA"]
 class LDA(CountModel):
     """Latent Dirichlet allocation by stochastic-gradient MCMC.
 
-    Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents
-    estimate; the mean over posterior samples is kept. docs/python.md has examples,
-    docs/choosing-a-sampler.md explains all defaults, docs/internals/mathematics.md has the
-    equations.
+    In each iteration, Gibbs sweeps over the documents of a minibatch estimate the counts of words
+    in topics, and a sampler updates the topics given these counts. The result is the mean over
+    posterior samples. docs/python.md has examples, docs/choosing-a-sampler.md explains all
+    defaults, and docs/internals/mathematics.md has the equations.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of topics K, at least 1; by default by the size of the corpus, 5 to 200
-        (docs/choosing-k.md): see ``n_components_``.
+        Number of topics K, at least 1; by default 5 to 200, depending on the size of the corpus
+        (docs/choosing-k.md). The fitted model has it as ``n_components_``.
     algo : str
         Sampler of the topics; docs/choosing-a-sampler.md describes each.
     alpha : float or "learn", optional
-        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
-        1,000 topics 15/K, at least 0.005; less if documents are short, and up to twice that if they
-        are long (docs/choosing-a-sampler.md).
-        ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
+        Dirichlet prior per topic of a document, in (0, 10^6). By default 5/K, but at least 0.015
+        and at most 0.1; above 1,000 topics 15/K, but at least 0.005. The default is smaller if
+        documents are short, and up to twice as large if they are long (docs/choosing-a-sampler.md).
+        ``"learn"`` learns a parameter for each topic from the documents; not with ``ovb`` and
+        ``hsvg``.
     eta : float or "learn", optional
-        Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, within 0.01 and 0.05.
-        ``"learn"``: one number, by the topics; with ``scir``, ``gibbs`` and ``cgs``, without seed words.
+        Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, but at least 0.01 and at
+        most 0.05. ``"learn"`` learns one parameter from the topics; only with ``scir``, ``gibbs``
+        and ``cgs``, and without seed words.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 400, fewer if that is a quarter of the corpus
-        or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
-        documents passed to it.
+        Number of documents per iteration, at least 1; by default 400, but at most a quarter of the
+        corpus; fewer if documents are long, more if they are short. `partial_fit` ignores it: its
+        minibatch is the documents passed to it.
     sweeps : int, optional
-        Gibbs sweeps of a document an iteration, at least 1; only their second half counts. By
-        default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
+        Number of Gibbs sweeps over a document per iteration, at least 1; only the second half of
+        them counts. By default 10, or 20 with more than 128 topics; 1 with ``gibbs`` and ``cgs``.
+        With ``ovb``, the maximum number of passes, by default 100.
     starts : int, optional
-        Number of short chains, 1 to 64. `fit` begins with clusters of their topics: fits with other
-        seeds then find more of the same topics. By default 16; 1, at random, for large corpora,
-        with seed words, and if ``max_iter`` is passed.
+        Number of short chains, 1 to 64. `fit` starts from clusters of their topics, so that fits
+        with different seeds find more of the same topics. With 1, `fit` starts at random. By
+        default 16; but 1 for large corpora, with seed words, and if ``max_iter`` is passed.
     step_size : (float, float, float), optional
-        A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
-        the sampler for this corpus.
+        A, B, C of the step size A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default,
+        the sampler chooses them for the corpus.
     seed_words : mapping of str to list of str, optional
-        Words that topics are expected to have, by the names of topics: these are the first topics, in
-        this order. ``"game*"`` means all words with this beginning; for a matrix without names,
-        words are numbers of columns.
+        Words that topics are expected to have, by name of the topic. The named topics are the first
+        topics, in the given order. ``"game*"`` stands for all words that begin with "game"; for a
+        matrix without column names, words are numbers of columns.
     seed_weight : float, optional
-        Tokens that the seed words of a topic count for together, as a share of an average topic's: by
-        default 0.01. They are a prior; 0 leaves it out.
+        Weight of the seed words as a prior: the number of tokens that all seed words of a topic
+        count for, as a fraction of an average topic's tokens. By default 0.01; 0 gives no such
+        prior.
     warm_up : int, optional
-        Noise-free iterations at the start, at least 0; by default one epoch, within 50 to 500, and none
-        with ``gibbs``, ``cgs``, ``ovb`` and ``hsvg``.
+        Number of iterations without noise at the start, at least 0; by default one epoch, but at
+        least 50 and at most 500; 0 with ``gibbs``, ``cgs``, ``ovb`` and ``hsvg``.
     burn_in : int, optional
-        Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
+        Number of iterations before the first posterior sample, at least 0; by default the warm-up,
+        or 200.
     max_iter : int, optional
-        Iterations of `fit`, at least 1; by default until held-out perplexity has converged.
+        Number of iterations of `fit`, at least 1; by default, `fit` continues until held-out
+        perplexity has converged.
     exact_sweeps : int or "auto"
-        Sweeps of four chains of collapsed Gibbs sampling over all documents, with which `fit` ends: means
-        and samples are then of their draws, and intervals the posterior's. 0 leaves them out; by default
-        about as many as take the time of training, and none with ``gibbs``, ``cgs``, ``ovb``, ``hsvg``.
+        Number of sweeps of the Gibbs refinement with which `fit` ends: four chains of collapsed
+        Gibbs sampling over all documents. Means and samples then come from its draws, and intervals
+        are credible intervals. 0 leaves the refinement out. By default, it takes about as long as
+        training, and is left out with ``gibbs``, ``cgs``, ``ovb`` and ``hsvg``.
     holdout : int or float, optional
-        Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
-        min(1000, 10 %). With 0 it learns from all, and their score ends `fit`.
+        Number of documents, or their fraction below 1, that `fit` holds out to see when it has
+        converged; by default 10 %, but at most 1000. With 0, `fit` learns from all documents, and
+        the score of training documents decides when it ends.
     total_samples : float
-        Documents of the corpus that `partial_fit` sees minibatches of.
+        Number of documents of the whole corpus, of which `partial_fit` gets minibatches.
     keep_samples : int or "auto"
-        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
-        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+        Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
+        sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps
+        none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
-        on nothing else, not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed
+        alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
-        Threads, -1 for all processors; by default as many as the process may use.
+        Number of threads, or -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 prints lines on the progress of `fit`; 0 none.
+        1 to print lines on the progress of `fit`, 0 to print nothing.
 
     Attributes
     ----------
     components_ : (K, V) float32
         Posterior mean of the topics; rows sum to 1.
     alpha_ : (K,) float64
-        Dirichlet prior of documents; of a learned one its posterior mean.
+        Dirichlet prior of documents; its posterior mean if it is learned.
     eta_ : float
-        Dirichlet prior of topics; of a learned one its posterior mean.
+        Dirichlet prior of topics; its posterior mean if it is learned.
     n_features_in_ : int
-        V.
+        Number of columns V.
     feature_names_in_ : (V,) array of str objects
         Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
-        Iterations done.
+        Number of iterations done.
     n_samples_ : int
-        Posterior samples in ``components_``; 0 if it holds the current topics.
+        Number of posterior samples in ``components_``; 0 if it holds the current topics.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart, present only if it did.
-        Before the first posterior sample, perplexity of the current topics.
+        Perplexity of the documents that `fit` held out, averaged over the posterior; the attribute
+        exists only if `fit` held documents out. Before the first posterior sample, perplexity of
+        the current topics.
 
     Notes
     -----
@@ -176,7 +186,7 @@ class LDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # see with_sampler_options
+        **sampler_options: Any,  # added by with_sampler_options
     ) -> None:
         del sampler_options
         self.n_components = n_components
@@ -203,7 +213,7 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         starts = self.starts
         if starts is None and self.max_iter is not None:
-            starts = 1  # no short chains before few iterations
+            starts = 1  # short chains do not pay if there are few iterations
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

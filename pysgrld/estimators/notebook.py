@@ -1,4 +1,4 @@
-"""A model in a notebook: its HTML, and a picture of its topics."""
+"""Display of a model in a notebook: its HTML, and a picture of its topics."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: Panels in a row, and the size of one in inches: its width, its head, and each of its words.
+#: Number of panels per row; width of a panel, height of its title, and height per word, in inches.
 _COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
-#: Letters of a word below a bar, and the colour of bars (after Okabe and Ito).
+#: Maximum number of characters of a word next to a bar, and the colour of bars (by Okabe and Ito).
 _LETTERS, _COLOUR = 18, "#0072B2"
 
 
 class Panel(NamedTuple):
-    """The words of a topic in a picture, with their values and bounds of these, if any are known."""
+    """The words of a topic in a picture, with their values, and bounds of the values if known."""
 
     title: str
     words: list[str]
@@ -35,7 +35,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     label : str
         Name of the axis of the values.
     """
-    from matplotlib import pyplot  # importing it would make a notebook show figures
+    from matplotlib import pyplot  # a global import would make a notebook show figures
 
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -48,7 +48,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
         figsize=(_WIDTH * columns, height * rows),
         layout="constrained",
     )
-    pyplot.close(figure)  # shown once, as the value of a cell
+    pyplot.close(figure)  # so that a notebook shows it only once, as the value of a cell
     for axes, panel in zip(grid.flat, panels, strict=False):
         place = np.arange(len(panel.words))
         axes.barh(place, panel.values, color=_COLOUR, alpha=0.75)
@@ -68,7 +68,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
 
 def _short(word: str) -> str:
-    """Return a word for a picture: shortened to fit, and not read as a formula by matplotlib."""
+    """Return a word for a picture: shortened to fit, and escaped, as matplotlib reads formulas."""
     shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
     return shown.replace("$", r"\$")
 
@@ -79,18 +79,18 @@ def html(
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
     hidden: int,
 ) -> str:
-    """Return a model as HTML that needs no style sheet, and takes the colours of the page.
+    """Return HTML that shows a model, without a style sheet and in the colours of the page.
 
     Parameters
     ----------
     parameters : str
-        Name of the model.
+        The model's name and parameters.
     facts : sequence of str
-        Facts known after `fit`; empty before.
+        Facts known after `fit`; empty before `fit`.
     topics : sequence of (str, sequence of (str, float))
-        Names of topics, and their words with their values.
+        For each topic its name, and its words with their values.
     hidden : int
-        Topics that are not shown.
+        Number of topics that are not shown.
     """
     head = f"<pre>{escape(parameters)}</pre>"
     if not facts:

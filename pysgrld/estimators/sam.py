@@ -19,11 +19,11 @@ __all__ = ["SAM"]
 
 @with_sampler_options
 class SAM(TopicModel):
-    """Spherical admixture model: documents and topics as directions, by geodesic Monte Carlo.
+    """Spherical admixture model, in which documents and topics are directions.
 
-    A document is a unit vector near the direction of a mixture of topics, which are unit vectors as well;
-    its entries may be of any sign. docs/spherical.md has examples, docs/internals/mathematics.md the
-    equations.
+    A document is a unit vector near the direction of a mixture of topics, which are unit vectors,
+    too; entries may be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has
+    examples, and docs/internals/mathematics.md the equations.
 
     Parameters
     ----------
@@ -34,50 +34,57 @@ class SAM(TopicModel):
     alpha : float
         Dirichlet prior per topic of a document, in (0, 10^6).
     kappa : float, optional
-        Concentration of documents around their mixture of topics, > 0; by default 6 V.
+        Concentration of documents around their mixtures of topics, > 0; by default 6 V.
     sigma, kappa0 : float, optional
-        Concentrations of topics around their mean, and of that mean around the documents' mean direction,
-        > 0; by default 2 V.
+        ``sigma`` is the concentration of topics around their mean, ``kappa0`` the concentration of
+        that mean around the mean direction of documents; > 0, by default 2 V.
     weighting : {"tf-idf", "tf"}
-        Weights of words: the count times ln(D / df), or the count alone. Use "tf" for data that are
-        directions already.
+        Entries of a document's vector: "tf-idf", counts times ln(D / df), or "tf", counts. Use "tf"
+        for data that are already directions.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 100, or fewer if that is a quarter of them.
+        Number of documents per iteration, at least 1; by default 100, but at most a quarter of the
+        documents.
     sweeps : int, optional
-        Trajectories of a document's proportions at a visit, at least 1; by default 60.
+        Number of trajectories that sample a document's proportions per iteration, at least 1; by
+        default 60.
     step_size : (float, float, float), optional
-        A, B, C of the step A (1 + t/B)^(-C) of the topics; by default of the scale of their posterior.
+        A, B, C of the topics' step size A (1 + t/B)^(-C); by default chosen by the scale of the
+        topics' posterior.
     burn_in : int, optional
-        Iterations before the first posterior sample, at least 0; by default 200.
+        Number of iterations before the first posterior sample, at least 0; by default 200.
     max_iter : int, optional
-        Iterations of `fit`, at least 1; by default until the held-out log-perplexity has converged.
+        Number of iterations of `fit`, at least 1; by default, `fit` continues until the held-out
+        log-perplexity has converged.
     holdout : int or float, optional
-        Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). With 0 it
-        learns from all, and their score ends `fit`.
+        Number of documents, or their fraction below 1, that `fit` holds out to see when it has
+        converged; by default 10 %, but at most 1000. With 0, `fit` learns from all documents, and
+        the score of training documents decides when it ends.
     keep_samples : int or "auto"
-        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
-        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+        Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
+        sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps
+        none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
-        on nothing else, not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed
+        alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
-        Threads, -1 for all processors; by default as many as the process may use.
+        Number of threads, or -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 prints lines on the progress of `fit`; 0 none.
+        1 to print lines on the progress of `fit`, 0 to print nothing.
 
     Attributes
     ----------
     components_ : (K, V) float32
-        Mean directions of the topics over posterior samples; rows have norm 1, entries of any sign.
+        Mean directions of the topics over posterior samples; rows have norm 1, and entries may be
+        negative.
     n_features_in_ : int
-        V.
+        Number of columns V.
     feature_names_in_ : (V,) array of str objects
         Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_, n_samples_ : int
-        Iterations done, and posterior samples in ``components_``.
+        Number of iterations done, and of posterior samples in ``components_``.
     log_perplexity_ : float
-        Log-perplexity of the documents that `fit` set apart, in nats a document; present only if it
-        did.
+        Log-perplexity of the documents that `fit` held out, in nats per document; the attribute
+        exists only if `fit` held documents out.
 
     Notes
     -----
@@ -132,7 +139,7 @@ class SAM(TopicModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # see with_sampler_options
+        **sampler_options: Any,  # added by with_sampler_options
     ) -> None:
         del sampler_options
         self.n_components = n_components
@@ -171,7 +178,7 @@ class SAM(TopicModel):
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as documents: counts as they are, other numbers in units of 2^-30."""
+        """Return a matrix as `Documents`; numbers that are not whole are converted before."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)
@@ -182,21 +189,22 @@ class SAM(TopicModel):
     def log_perplexity(self, X: Any, y: Any = None) -> float:
         """Return the log-perplexity of documents, given ``components_``.
 
-        Minus the mean over documents of ln p(v_d), with p averaged over 200 proportions drawn from
-        the prior (Liu, Zhu and Song 2016, section 5.3): an estimate that is far too high if
-        ``kappa`` is large, to be compared at equal settings only.
+        It is minus the mean over documents of ln p(v_d), with p averaged over 200 proportions drawn
+        from the prior (Liu, Zhu and Song 2016, section 5.3). This estimate is far too high if
+        ``kappa`` is large, so compare it only at equal settings.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Data as in `fit`, with as many columns. Documents without entries are left out.
+            Data as in `fit`, with the same number of columns. Documents without entries are left
+            out.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
 
         Returns
         -------
         float
-            In nats a document; lower is better, and below 0 if densities are above 1.
+            In nats per document; lower is better. It is below 0 if densities are above 1.
 
         Raises
         ------
@@ -221,12 +229,12 @@ class SAM(TopicModel):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Data as in `fit`, with as many columns.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
 
         Returns
         -------
         float
-            In nats a document; higher is better.
+            In nats per document; higher is better.
 
         Raises
         ------

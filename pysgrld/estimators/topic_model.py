@@ -1,4 +1,4 @@
-"""Topic models that are fitted to a matrix, in scikit-learn's conventions; models of counts."""
+"""Base of the topic models that are fitted to a matrix, by scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from pysgrld.train.hold_out import watched_documents
 from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
-#: Share of a held-out document's tokens that is observed.
+#: Fraction of a held-out document's tokens that is observed.
 OBSERVED = 0.8
 
 
 class TopicModel(TopicTables, Transformer):
     """Base of topic models that are fitted to a matrix.
 
-    A subclass has a constructor with keyword parameters, and `_rules` for them. Options of single
-    samplers, and ``sampler_options``, come from `with_sampler_options`.
+    A subclass has a constructor with keyword parameters, and `_rules` for these parameters.
+    `with_sampler_options` adds the options of single samplers, and ``sampler_options``.
     """
 
     sampler_options: ClassVar[Mapping[str, Option]]
@@ -82,12 +82,12 @@ class TopicModel(TopicTables, Transformer):
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
-        try:  # A, B, C of a step A (1 + t/B)^(-C) that does not grow
+        try:  # A, B, C of a step size A (1 + t/B)^(-C) that does not grow
             a, b, c = map(float, steps := tuple(self.step_size or ()))
             good_steps = all(map(is_number, steps)) and 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
         except (TypeError, ValueError):
             good_steps = False
-        of_sampler = []  # as the options are parsed
+        of_sampler = []  # checked with the parsers of the command line's options
         for name, option in self.sampler_options.items():
             parameter = name.replace("-", "_")
             value, good = getattr(self, parameter), True
@@ -145,15 +145,15 @@ class TopicModel(TopicTables, Transformer):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Number of occurrences of each of V words in each of n documents: whole numbers from 0 to
             2^31 - 1, of any dtype. Documents without words are left out, as they carry no
-            information. Words are a list of str, counted as ``sgmc train`` does by default; a list
-            of lists of tokens, or of spaCy's documents; or gensim's bags of words. docs/python.md,
-            "What X may be".
+            information. "Words" stands for a list of texts, of which the words are counted as in
+            ``sgmc train``; a list of lists of tokens, or of spaCy's documents; or gensim's bags of
+            words. See docs/python.md, "What X may be".
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
         vocabulary : object, optional
             Words of the columns, which become ``feature_names_in_``: a sequence of str, gensim's
-            Dictionary, or a vectorizer of scikit-learn. Other words of texts and tokens are not
-            counted.
+            Dictionary, or a vectorizer of scikit-learn. Other words in texts or lists of tokens are
+            not counted.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class TopicModel(TopicTables, Transformer):
             A `ValueError`: a bad count, shape or parameter; no document with words; or no held-out
             score that shows convergence, if ``max_iter`` is left out.
         CorpusError
-            A `ValueError`: a document of too many tokens.
+            A `ValueError`: a document has too many tokens.
         NumericalError
             If steps are so large that topics overflow.
 
@@ -183,7 +183,7 @@ class TopicModel(TopicTables, Transformer):
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        # documents that are set apart, to see when the score has converged
+        # hold documents out, or choose training documents, whose score shows when fit has converged
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
@@ -204,7 +204,7 @@ class TopicModel(TopicTables, Transformer):
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
             held_out = None
-        # real values have no tokens: minibatches are chosen by the number of entries
+        # real values have no tokens: the size of minibatches depends on the number of entries
         trained = documents.take(train)
         tokens = trained.tokens if self.of_counts else len(trained.indices)
         scored = held_out or watched
@@ -257,7 +257,10 @@ class TopicModel(TopicTables, Transformer):
     def _vocabulary(
         self, explicit_options: Mapping[str, Any], names: Array | None, words: int
     ) -> list[str] | None:
-        """Return the words of the columns if options name some; numbers if the columns have no names."""
+        """Return the words of the columns if there are seed words, and otherwise None.
+
+        The words are the numbers of the columns, as text, if the columns have no names.
+        """
         if (seeds := explicit_options.get("seed-words")) is None:
             return None
         if names is None and any(
@@ -273,7 +276,7 @@ class TopicModel(TopicTables, Transformer):
         return vocabulary_of_model
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
-        """Raise an error for documents that are too long to be counted exactly."""
+        """Raise an error if a document is too long to be counted exactly."""
         if self.of_counts and (sweeps or not self._no_score):  # real values have no tokens
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
@@ -287,7 +290,7 @@ class TopicModel(TopicTables, Transformer):
         names: Array | None,
         watched: HeldOut | None = None,
     ) -> None:
-        """Resolve the options, and start a chain on these training documents."""
+        """Resolve the options, and start a chain on the given training documents."""
         options = resolve(explicit_options, facts).options
         stream = Epochs.of(options, documents, train)
         run_on = RunOn(jobs(self.n_jobs))
@@ -295,7 +298,7 @@ class TopicModel(TopicTables, Transformer):
         check_memory(options, facts, documents, run_on.threads, most)
         corpus = CorpusFacts(facts.words, facts.tokens)
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # results of an earlier fit
+            delattr(self, name)  # remove results of an earlier fit
         vars(self).pop("_kept", None)
         self._options = options
         self._note_parameters()
@@ -308,9 +311,9 @@ class TopicModel(TopicTables, Transformer):
         self._check_lengths(documents)
 
     def _advance(self, batch: Any = None) -> None:
-        """Do one iteration; take a posterior sample if one is due, and store it if it is to be kept."""
+        """Do one iteration; take a posterior sample if it is due, and store it if it is kept."""
         posterior, self._stage = self._posterior, None
-        if batch is not None:  # other documents, which may come again
+        if batch is not None:  # of partial_fit; its documents may repeat, so no counts
             self._word_counts = self._measures = None
         chain = posterior.chain
         chain.advance(batch)
@@ -327,7 +330,7 @@ class TopicModel(TopicTables, Transformer):
                 self._samples[chain.step] = chain.sample()
 
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
-        """Run the Gibbs refinement from the end of training, if the options ask for it."""
+        """Run the Gibbs refinement after training, if the options ask for it."""
         posterior, options = self._posterior, self._options
         sweeps = sweeps_after(
             posterior.chain,
@@ -376,14 +379,14 @@ class TopicModel(TopicTables, Transformer):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored; exists for scikit-learn.
         vocabulary : object, optional
             As in `fit`.
 
         Returns
         -------
         (n, K) float64
-            As `transform` returns them; rows sum to 1.
+            The proportions that `transform` returns; rows sum to 1.
 
         Raises
         ------
@@ -395,45 +398,49 @@ class TopicModel(TopicTables, Transformer):
         shares: Doubles = self.fit(X, y, vocabulary=vocabulary).transform(X)
         return shares
 
-    # ---- using ----
+    # ---- use of a fitted model ----
 
     def transform(self, X: Any, *, draws: int | None = None) -> Any:
         """Infer the topic proportions of documents, given the topics in ``components_``.
 
-        A document's result depends on its counts and the seed: not on its row, nor on other documents.
+        A document's result depends only on its counts and the seed, not on its row or other
+        documents.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Counts as in `fit`, with as many columns; words that are not in the model are left out.
+            Counts as in `fit`, with the same number of columns; words that the model lacks are left
+            out.
         draws : int, optional
             Return this number of posterior draws of the proportions, one for each kept sample of
-            the topics (``keep_samples``), and so at most as many as are kept. Draws of the Gibbs
-            refinement are given the mean of the topics, as ``sgmc infer --draws`` has them. They
-            depend on a document's row, too: equal documents have draws of their own.
+            the topics (``keep_samples``), and so at most as many as samples are kept. After a Gibbs
+            refinement, proportions are drawn given the mean of the topics, as in ``sgmc infer
+            --draws``. Draws also depend on a document's row, so that equal documents have different
+            draws.
 
         Returns
         -------
         (n, K) float64, or with ``draws`` (S, n, K) float32
             Estimates of E[theta_d] given the document: (alpha + E[n_dk]) / (K alpha + N_d). The
-            expectation is that of collapsed variational inference, for a deep model the mean over
-            the second half of Gibbs sweeps, with ``ovb`` mean field; docs/internals/mathematics.md,
-            "New documents". Rows sum to 1; a document without words has 1/K everywhere. Draws are
-            always an array, even if `set_output` has chosen DataFrames.
+            expectation comes from collapsed variational inference; for a deep model it is the mean
+            over the second half of Gibbs sweeps, and with ``ovb`` it comes from mean-field
+            inference (docs/internals/mathematics.md, "New documents"). Rows sum to 1; a document
+            without words has 1/K everywhere. Draws are always an array, even if `set_output` has
+            chosen DataFrames.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`: a bad count, another number of columns, or no sample that is kept.
+            A `ValueError`: a bad count, another number of columns, or no kept sample.
         """
         if draws is not None:
             return self._drawn_shares(X, 1, draws)
         return self._contained(self._shares(X, 1), X)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
-        """Return the proportions of the topics of a layer."""
+        """Return the proportions of a layer's topics in documents, (n, K)."""
         layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted, keys, shares = self._fitted(), content_keys(documents), []
@@ -445,7 +452,7 @@ class TopicModel(TopicTables, Transformer):
         return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
-        """Return draws of the proportions of the topics of a layer, (S, n, K)."""
+        """Return draws of the proportions of a layer's topics in documents, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
         layer_index, documents = self._at(layer), self._documents_like(X)

@@ -1,4 +1,4 @@
-"""Topics as a table with a row for each: share, coherence, name; typical documents; the page."""
+"""Table of topics with share, coherence and name; typical documents; page of the model."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class Measures(NamedTuple):
-    """Measures of the lowest topics on the documents of training.
+    """Measures of the lowest layer's topics on the training documents.
 
     Attributes
     ----------
     shares, coherence : list of K float or None
-        Shares of the tokens, and NPMI of the first ten words; None if they are unknown.
+        Each topic's share of the tokens, and NPMI of its first ten words; None if unknown.
     """
 
     shares: list[float] | None = None
@@ -41,13 +41,13 @@ class Measures(NamedTuple):
 
 
 class TopicTables(KeptModel):
-    """Base of estimators whose topics have shares of the documents of `fit`."""
+    """Base of estimators that measure their topics on the documents of `fit`."""
 
     numbers = (*KeptModel.numbers, "measures")
     _measures: Measures | list[list[float] | None] | None = None
 
     def _measure(self, documents: Documents, train: Int64s) -> None:
-        """Measure shares and coherence on the documents of training."""
+        """Measure shares and coherence of topics on the training documents."""
         fitted, first = self._fitted(), self._first_words(self._topics(1), WORDS_SHOWN, 1, None)
         rows = evenly_spaced(train, WEIGHT_DOCUMENTS)
         trace = self._traced_shares()
@@ -66,14 +66,14 @@ class TopicTables(KeptModel):
         )
 
     def _traced_shares(self) -> Doubles | None:
-        """Return the shares in each draw of the Gibbs refinement, (S, K), or None without draws."""
+        """Return the topic shares in the draws of the Gibbs refinement, (S, K), or None."""
         if self._fitted().exact is None:
             return None
         trace = trace_in(self._record.arrays, "shares")
         return None if trace is None or not len(trace) else trace
 
     def _measured(self) -> Measures:
-        """Return the measures of the topics, of a loaded run from its corpus."""
+        """Return the measures of the topics; for a loaded run, measure them on the run's corpus."""
         self._check_fitted()
         if self._measures is None and isinstance(self._samples, StoredSamples):
             results = Results(self._samples.run.path, 1)
@@ -94,7 +94,7 @@ class TopicTables(KeptModel):
 
     @property
     def shares_(self) -> Doubles:
-        """Share of each topic in the tokens of the documents of `fit`, (K,).
+        """Each topic's share of the tokens in the documents of `fit`, (K,).
 
         Raises
         ------
@@ -105,9 +105,9 @@ class TopicTables(KeptModel):
 
     @property
     def coherence_(self) -> Doubles:
-        """Coherence of the first ten words of each topic in the documents of `fit`: NPMI, (K,).
+        """Coherence (NPMI) of the first ten words of each topic in the documents of `fit`, (K,).
 
-        0 if words occur together as often as by chance, 1 if only together.
+        It is 0 if words occur together as often as by chance, and 1 if they only occur together.
 
         Raises
         ------
@@ -117,28 +117,28 @@ class TopicTables(KeptModel):
         return self._known(self._measured().coherence, "coherence_")
 
     def summary_frame(self, n: int = WORDS_SHOWN, vocabulary: Any = None) -> pandas.DataFrame:
-        """Return the topics as a pandas DataFrame, a topic a row, the greatest share first.
+        """Return a pandas DataFrame with one topic per row, beginning with the greatest share.
 
         Parameters
         ----------
         n : int
-            Words of each topic, at least 1.
+            Number of words of each topic, at least 1.
         vocabulary : object, optional
             Words of the columns, as for `topics_frame`.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``topic`` (the row of ``components_``), ``name``, ``share``, its 90 % interval
-            ``low`` and ``high`` after a Gibbs refinement, ``coherence`` (NPMI) and ``words``. Measures
-            that are unknown, as after `partial_fit`, are NaN.
+            Columns ``topic`` (the row of ``components_``), ``name``, ``share``, ``coherence``
+            (NPMI) and ``words``; after a Gibbs refinement also ``low`` and ``high``, the 90 %
+            interval of the share. Unknown measures, for example after `partial_fit`, are NaN.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: pandas is not installed, or ``vocabulary`` is not of V words.
+            A `ValueError`: pandas is not installed, or ``vocabulary`` does not have V words.
         """
         frame = library("pandas", "summary_frame").DataFrame
         words, measured, k = self.top_words(n, vocabulary), self._measured(), len(self.components_)
@@ -164,21 +164,21 @@ class TopicTables(KeptModel):
         return sorted_frame
 
     def representative_documents(self, X: Any, n: int = 3) -> pandas.DataFrame:
-        """Return the documents with the greatest share of each topic as a pandas DataFrame.
+        """Return a pandas DataFrame of the documents with the greatest shares of each topic.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         n : int
-            Documents of each topic, at least 1.
+            Number of documents of each topic, at least 1.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``topic`` (the row of ``components_``), ``name``, ``document`` (the index of X,
-            or its row from 0), ``share`` and, if X is texts, ``text``: the 200 letters most typical of
-            the topic.
+            or else its row, counted from 0), ``share`` and, if X is texts, ``text``: the excerpt of
+            up to 200 characters that is most typical of the topic.
 
         Raises
         ------
@@ -215,13 +215,13 @@ class TopicTables(KeptModel):
         return documents_frame
 
     def report(self) -> Page:
-        """Return the page of the model, as ``sgmc report`` makes it.
+        """Return the HTML page of the model that ``sgmc report`` makes.
 
         Returns
         -------
         Page
-            ``html`` is its file, as bytes; documents are shown for a run of ``sgmc train`` that `load`
-            has read.
+            ``html`` has the page's HTML as bytes. The page shows documents only if `load` has read
+            a run of ``sgmc train``.
 
         Raises
         ------
@@ -237,5 +237,5 @@ class TopicTables(KeptModel):
             place = Path(folder) / type(self).__name__.lower()
             self.save(place)
             page = report(place)
-            _ = page.html  # computed while the run's folder exists
+            _ = page.html  # computes the page while the temporary folder exists
             return page

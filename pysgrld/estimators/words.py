@@ -1,4 +1,4 @@
-"""X as words: texts, lists of tokens, spaCy's documents, or gensim's bags of words, counted."""
+"""Counting of words in X: texts, lists of tokens, spaCy's documents, or gensim's bags of words."""
 
 from __future__ import annotations
 
@@ -16,38 +16,39 @@ from pysgrld.errors import CorpusError, Log, UsageError, no_log, plural
 from pysgrld.estimators.inputs import MOST_WORDS, column_names, counts_in, is_annotated
 from pysgrld.types import Array, Documents
 
-#: Bytes that a text may have.
+#: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
-#: Names of unnamed columns, from 1.
+#: Name of a column without a name; columns are counted from 1.
 UNNAMED = "word{}"
 
 
 def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Array | None]:
-    """Return the input of a fit, with words counted, and the names of its columns, if it has any.
+    """Count the words of the input of `fit`; return the counts, and the names of columns or None.
 
-    By default, the words of texts are chosen as in ``sgmc train``, the words of lists of tokens are
-    all tokens; the most frequent come first. With ``vocabulary`` they are its words, in its order.
+    By default, the words of texts are chosen as in ``sgmc train``, and all tokens in lists of
+    tokens are words; the most frequent words come first. With ``vocabulary``, the words are those
+    of the vocabulary, in its order.
 
     Parameters
     ----------
     x : object
         A matrix, a DataFrame, texts, lists of tokens, or bags of words.
     threads : int
-        Threads that read texts.
+        Number of threads that read texts.
     vocabulary : object, optional
-        Names of columns, as `names_in` takes them.
+        Names of columns, in a form that `names_in` accepts.
 
     Returns
     -------
     x : object
-        The input itself if it is a matrix, else `Documents`.
+        The input itself if it is a matrix, otherwise `Documents`.
     names : (V,) array of str objects, or None
         Names of the columns.
 
     Raises
     ------
     UsageError
-        A `ValueError`: an invalid text or count, or no word is left.
+        A `ValueError`: a text or count is invalid, or no word is left.
     """
     names = None if vocabulary is None else names_in(vocabulary)
     if is_annotated(x):
@@ -80,18 +81,19 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
 
 
 def names_in(vocabulary: Any) -> np.ndarray:
-    """Return the names of columns, (V,) of str objects.
+    """Return the names of columns that a vocabulary has, (V,) of str objects.
 
     Parameters
     ----------
     vocabulary : object
         A sequence of str; gensim's Dictionary, or another mapping of columns to words, or of words to
-        columns; or what has ``get_feature_names_out``, as scikit-learn's vectorizers and Pipelines.
+        columns; or an object with ``get_feature_names_out``, such as scikit-learn's vectorizers and
+        Pipelines.
 
     Raises
     ------
     UsageError
-        A `ValueError`: it is none of these.
+        A `ValueError`: ``vocabulary`` is none of these.
     """
     if hasattr(vocabulary, "get_feature_names_out"):
         vocabulary = vocabulary.get_feature_names_out()
@@ -115,11 +117,11 @@ def names_in(vocabulary: Any) -> np.ndarray:
     return np.array([str(word) for word in words], dtype=object)
 
 
-# ---- the kind of input
+# ---- detection of the kind of input
 
 
 def texts_in(x: Any) -> list[str] | None:
-    """Return the texts in X, or None if it is no sequence of texts.
+    """Return the texts in X, or None if X is no sequence of texts.
 
     Parameters
     ----------
@@ -130,18 +132,18 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # also NumPy's str
+        texts.append(str(text))  # converts NumPy's str, too
     return texts or None
 
 
 def tokens_in(x: Any) -> list[list[str]] | None:
-    """Return the tokens of the documents in X, or None if it is no sequence of tokens.
+    """Return the tokens of the documents in X, or None if X is no sequence of lists of tokens.
 
     Parameters
     ----------
     x : object
-        A sequence of sequences of str; or of spaCy's documents, with tokens in lower case, without
-        spaces, punctuation and stop words.
+        A sequence of sequences of str, or of spaCy's documents. Tokens of spaCy's documents are
+        returned in lower case, without spaces, punctuation and stop words.
     """
     documents: list[list[str]] = []
     for document in _rows_of(x):
@@ -160,7 +162,7 @@ def tokens_in(x: Any) -> list[list[str]] | None:
 
 
 def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
-    """Return the bags of words in X, or None if it is no sequence of bags.
+    """Return the bags of words in X, or None if X is no sequence of bags.
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
 
 
 def _rows_of(x: Any) -> Iterable[Any]:
-    """Return the documents of a sequence; an empty list for a matrix, a table or one text."""
+    """Return X if it is a sequence of documents; an empty tuple for a matrix, a table or a text."""
     if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
         return ()
     if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
@@ -186,7 +188,7 @@ def _rows_of(x: Any) -> Iterable[Any]:
     return x  # type: ignore[no-any-return]
 
 
-# ---- counted
+# ---- counting of words
 
 
 def known_documents(
@@ -197,17 +199,17 @@ def known_documents(
     threads: int,
     log: Log,
 ) -> Documents | None:
-    """Return counts of the words of the model, or None if X is a matrix.
+    """Count the words of the model in X; return None if X is a matrix.
 
     Parameters
     ----------
     x : object
     vocabulary : sequence of str, or None
-        The words, by their columns.
+        The words of the columns, in the order of columns.
     columns : int
-        V.
+        Number of columns V.
     how : mapping
-        Keywords of `counted` with which the training texts were read.
+        Options with which the training texts were read, as for `counted`.
     threads : int
     log : callable
         Called with a line about the tokens left out.
@@ -215,7 +217,7 @@ def known_documents(
     Raises
     ------
     UsageError
-        A `ValueError`: an invalid text or count, or words for a model without words.
+        A `ValueError`: a text or count is invalid, or X has words and the model knows no words.
     """
     if (bags := bags_in(x)) is not None:
         return counted_bags(bags, columns)
@@ -236,13 +238,13 @@ def known_documents(
 def counted_tokens(
     tokens: Sequence[Sequence[str]], words: Sequence[str], log: Log = no_log
 ) -> Documents:
-    """Return counts of some words among tokens; others are left out, and a document may be empty.
+    """Count the given words in lists of tokens; leave out other words, so documents may be empty.
 
     Parameters
     ----------
     tokens : sequence of sequences of str
     words : sequence of str
-        By their numbers.
+        Words in the order of columns.
     log : callable
         Called with a line about the tokens left out.
     """
@@ -262,19 +264,19 @@ def counted_tokens(
 
 
 def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None) -> Documents:
-    """Return bags of words as documents; counts of a word that occurs twice are added.
+    """Return bags of words as `Documents`; counts of repeated words are added.
 
     Parameters
     ----------
     bags : sequence of sequences of (int, int)
-        Columns, from 0, and counts.
+        For each document, pairs of a column, counted from 0, and a count.
     columns : int or None
-        V, or None for the largest column plus 1.
+        Number of columns V, or None for the greatest column plus 1.
 
     Raises
     ------
     UsageError
-        A `ValueError`, which names the pair: no column, or no count.
+        A `ValueError` that names the first pair with an invalid column or count.
     """
     most = MOST_WORDS if columns is None else columns
     rows = []
@@ -302,7 +304,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _of_rows(rows: Sequence[Sequence[tuple[int, int]]]) -> Documents:
-    """Return documents of their columns and counts, in order of columns."""
+    """Make `Documents` from each document's pairs (column, count), sorted by column."""
     ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
     return Documents(ends, flat[:, 0].astype(np.int32), flat[:, 1].astype(np.int32))
@@ -315,15 +317,16 @@ def counted(
     threads: int,
     log: Log = no_log,
 ) -> Documents:
-    """Return counts of some words in texts; other words are left out, and a document may be empty.
+    """Count the given words in texts; other words are left out, so documents may be empty.
 
     Parameters
     ----------
     texts : sequence of str
     words : sequence of str
-        By their numbers.
+        Words in the order of columns.
     how : mapping
-        Options of `CorpusOptions` that define a token, as they were when the words were chosen.
+        Options of `CorpusOptions` that define a token, with the values used when the words were
+        chosen.
     threads : int
     log : callable
         Called with a line about the tokens left out.
@@ -331,7 +334,7 @@ def counted(
     Raises
     ------
     UsageError
-        A `ValueError`: an invalid text.
+        A `ValueError`: a text is invalid.
     """
     from pysgrld.corpus import CorpusOptions
     from pysgrld.corpus.streams import matched_documents
@@ -353,7 +356,7 @@ def counted(
 
 @contextmanager
 def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a temporary file; an error in one of them names X."""
+    """Write texts to a temporary file; change errors of its reader to name the row of X."""
     with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
         path = Path(folder) / "texts.jsonl"
         with path.open("w", encoding="ascii") as file:
@@ -363,7 +366,7 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         except CorpusError as error:
             problem = error.reason.split(";")[0].replace(
                 "--", ""
-            )  # options of the command do not apply here
+            )  # names of options, which do not apply here, are removed
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(
