@@ -407,7 +407,7 @@ def draw(
             scale_seconds(axes)
         axes.set_title(panel, fontsize=10)
         show_grid(axes)
-    # limit the axis: the first evaluations are far above all others
+    # limit the axis, as the first evaluations are far above all others
     late = [p.point for c in curves for p in c.points[len(c.points) // 4 :]]
     low = min((score(p) for c in curves for p in c.points), default=1.0)
     panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))

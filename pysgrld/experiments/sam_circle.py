@@ -74,7 +74,7 @@ class CircleTask(NamedTuple):
 
 
 class CircleOutcome(NamedTuple):
-    """Counts of angles in bins of equal width, mean temperature and friction, and sample angles."""
+    """Counts of angles in bins of equal width, mean temperature and friction, and 100 angles."""
 
     counted: list[int]
     temperature: float

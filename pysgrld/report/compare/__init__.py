@@ -183,7 +183,7 @@ def former_run(name: str) -> str:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return pairs of rows: a topic, and the one that replaced it if a run continued the other."""
+    """Return the rows of each replaced topic in both runs, if one run continued the other."""
     pairs = []
     for before, after in ((left, right), (right, left)):
         former = after.results.former

@@ -12,9 +12,9 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum overlap of two partners, unless their proportions correlate by at least `CORRELATED`.
 PARTNERS = 0.3
-#: A topic without a partner is gone, or new, if its proportions correlate less than this with every topic
-#: of the other model in the same documents. In four pairs of runs on one corpus 1 of 160 topics was
-#: wrongly gone; topics whose documents were removed correlate by 0.25.
+#: A topic without a partner is gone, or new, if its proportions in the same documents correlate
+#: less than this with every topic of the other model. In four pairs of runs on one corpus, 1 of 160
+#: topics was wrongly called gone; topics whose documents were removed correlate by 0.25.
 ABSENT = 0.3
 #: Minimum overlap that each further part of a split or merged topic must add.
 ADDS = 0.05

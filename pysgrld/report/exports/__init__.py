@@ -36,7 +36,7 @@ class ExportRequest(NamedTuple):
     top : int
         Number of words of each topic; 0 for all.
     sparse : bool
-        Whether documents list only topics with a considerable share, not all topics.
+        Whether documents list only topics with a share of at least 0.01, and the greatest.
     align : bool
         Whether topics of further chains are put in the order of the first chain's topics.
     mallet_old : bool
@@ -195,7 +195,7 @@ def export(
 
 
 def drawn_from(results: Results, draw: str) -> str:
-    """Describe the draw of the topics for the user: the mean of the samples, or the last sample."""
+    """Describe the topics for the user: the mean of the samples, or the current topics."""
     if draw == "last":
         return "current topics"
     if results.fitted.samples:

@@ -144,7 +144,7 @@ class Trust(NamedTuple):
 
 
 def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
-    """Judge if a topic may be relied on: it was found again, and its numbers have converged.
+    """Judge whether a topic is reliable: found by other chains, with numbers that converged.
 
     Parameters
     ----------

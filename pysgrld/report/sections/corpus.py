@@ -24,8 +24,8 @@ HALF = 0.5
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents per block when names are read.
 _TOGETHER = 4096
-#: Number of classes of shares for each doubling of the length: documents without draws get the mean
-#: interval of their class.
+#: Number of classes of shares for each doubling of the length. The interval of a document without
+#: draws of its topics is estimated from the documents with draws in its class.
 _ALIKE = 16
 #: A topic's name is on the map if at least this number of its documents are mostly about it.
 _LABELLED = 3
@@ -98,7 +98,7 @@ class Dots(NamedTuple):
 
 
 class CorpusAtAGlance(Section):
-    """The map of documents, and how many of them are surely about one topic."""
+    """The map of documents, and the number of documents that are surely about one topic."""
 
     def main(self) -> dict[str, Any]:
         """Lay documents out, and return their number and the quality of the map."""

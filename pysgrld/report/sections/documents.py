@@ -21,7 +21,7 @@ from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Largest size in bytes of the documents on a page, unless their number is given.
+#: Maximum size in bytes of the documents on a page, unless the user gives their number.
 ROOM = 2_000_000
 #: Number of documents, and of titles, per file next to a page that is a folder.
 IN_FILE, TITLES = 256, 20_480
@@ -277,7 +277,7 @@ def likeliest(phi: Floats, words: Int64s, theta: Doubles) -> Likeliest:
 def by_count(
     words: Int64s, counts: Int64s, found: Likeliest, vocabulary: tuple[str, ...]
 ) -> list[list[Any]]:
-    """Return the words of a document with count, topic and percent, the most frequent first."""
+    """Return the most frequent words of a document, each with count, topic and percent."""
     order = np.lexsort((words, -counts))[:WORDS]
     return [
         [vocabulary[words[i]], int(counts[i]), int(found.topics[i]), _percent(found.probability[i])]
@@ -286,7 +286,7 @@ def by_count(
 
 
 def _percent(p: float) -> int:
-    """Round a probability to 5 %: finer tints look the same, and the page is half as large."""
+    """Round a probability to 5 %: finer tints look the same but pack worse."""
     return 5 * round(20 * float(p))
 
 

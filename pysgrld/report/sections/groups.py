@@ -77,7 +77,7 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            if self.run.weights is not None:  # the share by words is the same figure on every page
+            if self.run.weights is not None:  # use the share by words that other sections show
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
             along = {

@@ -55,7 +55,7 @@ class TopicsInSlices(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the followed words, their changes, and the slices between which the topic is."""
+        """Return the followed words and their changes, and the range of slices with the topic."""
         if not self._names:
             return {}
         place, vocabulary, words_over_time = (

@@ -50,7 +50,7 @@ class HowSure(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence on the run, four figures, verdicts, and scores over training time."""
-        self._metrics: list[dict[str, Any]] = []  # lines with seconds of training
+        self._metrics: list[dict[str, Any]] = []  # lines of metrics with seconds of training
         with contextlib.suppress(MissingInputError):
             self._metrics = [
                 line
@@ -228,7 +228,7 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        rate = clock[-1] / max(1, iterations[-1])  # seconds an iteration, after the last line
+        rate = clock[-1] / max(1, iterations[-1])  # seconds per iteration, for later steps
         average = [
             [
                 round(
