@@ -51,7 +51,7 @@ REPORT = (
 #: Exit code if the reader of the output has closed the pipe: 128 + SIGPIPE, as shells report it.
 BROKEN_PIPE = 141
 
-#: System errors that mean a full or failing disk.
+#: Error codes of the system for a full or failing disk.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -211,7 +211,7 @@ def explain(error: BaseException) -> Explanation:
 
 
 def _fails(stream: IO[str] | None) -> bool:
-    """Return True if flushing the stream fails, because its buffered text cannot be written."""
+    """Return True if a stream cannot be flushed, so that buffered text is lost."""
     try:
         if stream is not None:
             stream.flush()

@@ -97,7 +97,7 @@ def command(
     if not mpi and (topics or minibatch):
         raise UsageError("--topics and --minibatch require --mpi")
     with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as comm:
-        # Check all options before the measurements take minutes; only one rank reports an error.
+        # Check all options before the measurements, which take minutes.
         old = read_results(Path(compare)) if compare else None
         if out:
             read = [name for name in (compare, corpus) if name]

@@ -158,7 +158,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison) -> None:
-    """Print a line for each new, grown, faded or gone topic, and a line for each other kind."""
+    """Print a line for each new or changed topic, and one each for steady and partial topics."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])

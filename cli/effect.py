@@ -350,7 +350,7 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: abs(pair[0].difference.mean)))
     largest.sort(key=lambda pair: -abs(pair[0].difference.mean))
     rows, values = [], []
-    firsts = {comparison.first for comparison in comparisons}  # a single one: the reference value
+    firsts = {comparison.first for comparison in comparisons}  # a single value is the reference
     for topic, pair in largest:
         i = place[topic.topic]
         if whole or test.differs[i]:

@@ -68,7 +68,7 @@ def _text(line: str) -> str:
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Yield the path of each command with a page: ``()`` for sgmc, then ``("corpus", "build")``."""
+    """Yield the words after ``sgmc`` of each command with a manual page, first ``()`` for sgmc."""
     yield ()
     for name in COMMANDS:
         yield (name,)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Seconds between lines of a batch log at first and later, and seconds until the change.
+#: Seconds between lines of a batch log at first, and after the first `FIRST` seconds.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 

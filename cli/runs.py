@@ -64,7 +64,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
-    # Group the runs of each search, unless --all is given; a search given as DIR is listed in full.
+    # With --all or a search as DIR, list single runs; otherwise group the runs of each search.
     searches = {run.path: None if all else search_of(run.path) for run in found}
     for search, together in groupby(found, lambda run: searches[run.path]):
         runs = list(together)

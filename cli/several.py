@@ -16,7 +16,7 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: Maximum number of chains for a list of their scores; for more chains, the range is printed.
+#: The scores of at most this many chains are listed one by one; for more, their range is printed.
 EACH = 6
 
 

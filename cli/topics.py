@@ -409,7 +409,7 @@ def _show(
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # width of a word that is followed by figures
+    )  # width of the column of words if probabilities follow
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
@@ -465,7 +465,7 @@ def _fitting(blocks: list[list[str]], rows: int) -> int:
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return text with the ranks of a topic's first seed words among its words, in parts."""
+    """Return the ranks of a topic's first seed words in the topic, as parts of a line of text."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]

@@ -1,4 +1,4 @@
-"""Queue of failed writes, which are retried in order; an error reports lost ones.
+"""Queue of failed writes, which are retried in order; an error reports any lost data.
 
 A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
 status and posterior samples that cannot be written wait in memory, and are written before any later

@@ -93,7 +93,7 @@ class CheckpointReport(NamedTuple):
 
 
 def folder_step(name: str) -> int | None:
-    """Return the iteration in the name of a checkpoint's folder, also while it is replaced."""
+    """Return the iteration in the name of a checkpoint's folder, also with `REPLACED` before it."""
     if name.startswith(REPLACED):
         name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
     return parse_step(name)
@@ -324,7 +324,7 @@ def seal(content: dict[str, Any]) -> bytes:
     return jsonio.pretty({**content, "digest": digest})
 
 
-#: The line of a manifest that has the digest, and the comma after it unless the line is the last.
+#: Matches the line of a manifest with the digest, and the comma after it if there is one.
 _DIGEST = re.compile(rb'\n  "digest": "([0-9a-f]{64})"(,?)')
 
 

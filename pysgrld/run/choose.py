@@ -86,7 +86,7 @@ class Decision(NamedTuple):
     notes: tuple[str, ...]
 
 
-# ---- RUN
+# ---- the latest run
 
 
 def latest_run(root: Path = ROOT) -> Path:
@@ -456,8 +456,8 @@ def claim(
 #: Number of consecutive starts without progress after which the next start is refused.
 FRUITLESS = 2
 
-#: Number of bytes read from the end of the log to find the last starts; starts that log more than
-#: this have made progress.
+#: Number of bytes read from the end of the log to find the last starts. A start that logs more than
+#: this has made progress.
 _LAST = 1 << 16
 
 #: Events that mark a regular end of a start, with or without progress.
@@ -468,7 +468,7 @@ _BY_HAND = ("SIGINT",)
 
 
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
-    """Refuse the third of three consecutive starts without progress; the next one is allowed again.
+    """Refuse a start after two consecutive starts without progress; the start after it is allowed.
 
     A start made no progress if it was killed, or stopped by a signal or a time limit, before it
     wrote a checkpoint of a later step than the one from which it began or, before the first

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 #: Maximum length of a line in bytes; sgmc does not write longer lines.
 LONGEST = 16 << 20
-#: Key that has the digest of the other keys and their values.
+#: Key under which a file stores the digest of its other keys and values.
 SEAL = "digest"
 #: Files for which a warning was logged, with their contents at that time.
 _warned: set[tuple[str, bytes]] = set()

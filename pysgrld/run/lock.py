@@ -41,7 +41,7 @@ PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
-#: File status of the locks of both kinds that this process holds.
+#: Results of `os.fstat` for all lock files, of both kinds, that this process holds.
 _held_here: list[os.stat_result] = []
 
 
@@ -141,7 +141,7 @@ class Lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
-                if flocked:  # if such a process came between, it finds this process in the file
+                if flocked:  # such a process may have created ``lock.held`` in the meantime
                     LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error

@@ -67,7 +67,7 @@ class Threads(NamedTuple):
 
 
 def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Return the number of threads that was requested, is set in the environment, or is allowed.
+    """Return the number of threads to use: as requested, else from the environment, else allowed.
 
     The first of these determines it: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``,
     and the smaller of the CPU affinity and the cgroup's quota. The number of processors of the
@@ -269,7 +269,7 @@ def sign_of_life(process: int) -> str | None:
 def _status(process: str) -> list[str]:
     """Return the fields of /proc/N/stat from the state on; the 20th is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    return text.rpartition(")")[2].split()  # the name before may have spaces and brackets
+    return text.rpartition(")")[2].split()  # the program's name before it may have brackets
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:

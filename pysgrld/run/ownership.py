@@ -5,24 +5,22 @@ prints one line, exits with code 73 and leaves the file unchanged. There are fou
 and sgmc deletes files for no other reason:
 
 1. **A name with a checksum** (`marked_name`, `is_marked`) marks temporary files, scratch folders
-and
-   folders that are being deleted. The second half of the digits is computed from the rest of the
-   name, so that a name chosen by a person never looks like a mark. The next command removes files
-   with such names that a killed process left.
-2. **The list of files** `.sgmc-files.jsonl` (`FileList`) marks the files of an output folder: a
-folder
-   of exports, of a page, of parts, of a reproduced figure, and pages at their default place in a
-   run. It has the name, size and SHA-256 of each file that sgmc wrote into the folder. A file
-   belongs to sgmc if its name is in the list and its content is as listed. `claim_files` refuses a
-   folder in which other programs' files have the names that will be written.
-   `pysgrld.run.output_files.whole_file` then adds a line for each file that it writes into such a
-   folder, before the file gets its name, so that no file is without its mark if the process is
-   killed. ``--force`` replaces files of this list only.
+   and folders that are being deleted. The second half of the digits is computed from the rest of
+   the name, so that a name chosen by a person never looks like a mark. The next command removes
+   files with such names that a killed process left.
+2. **The list of files** `.sgmc-files.jsonl` (`FileList`) marks the files of an output folder, which
+   may be a folder of exports, of a page, of parts or of a reproduced figure, and pages at their
+   default place in a run. It has the name, size and SHA-256 of each file that sgmc wrote into the
+   folder. A file belongs to sgmc if its name is in the list and its content is as listed.
+   `claim_files` refuses a folder in which other programs' files have the names that will be
+   written. `pysgrld.run.output_files.whole_file` then adds a line for each file that it writes into
+   such a folder, before the file gets its name, so that no file is without its mark if the process
+   is killed. ``--force`` replaces files of this list only.
 3. **A file that the user named** (``-o FILE``) is replaced if the user gives ``--force``
    (`pysgrld.run.layout.check_outputs`). It must be a regular file that is not an input of the same
    command and not part of a run, a search or a stored corpus.
-4. **The record of a run, a search or a stored corpus** (``config.json``, ``search.json``, ``meta.json``,
-   manifests of checkpoints) marks the files that it lists, under the names in
+4. **The record of a run, a search or a stored corpus** (``config.json``, ``search.json``,
+   ``meta.json``, manifests of checkpoints) marks the files that it lists, under the names in
    docs/run-directory.md. A folder without such a record must be empty or missing before sgmc writes
    a run, a search or a stored corpus into it.
 
@@ -50,7 +48,7 @@ from typing import NamedTuple
 
 from pysgrld.errors import OutputError
 
-#: Name of the list of files that sgmc wrote into a folder. It has JSON lines, the first is `_HEAD`.
+#: Name of the list of files that sgmc wrote into a folder: JSON lines after a first line `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
 #: Maximum size of a list in bytes.
@@ -347,7 +345,7 @@ def list_of(folder: Path) -> FileList | None:
 
 
 def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Return the list of files of an output folder, after a check that the names may be written.
+    """Check that the named files may be written into a folder, and return its list of files.
 
     Parameters
     ----------

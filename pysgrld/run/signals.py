@@ -101,7 +101,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if the run must stop, on request or as the next step would end too late."""
+        """Return True if the run must stop, because of a request or the time that a step takes."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None

@@ -148,7 +148,7 @@ def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
 
 
 def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
-    """Check a header against the size of its file, before memory is allocated as it states.
+    """Check a header against the size of its file, before memory is allocated for its arrays.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
         code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(code, str) or code not in _DTYPES:
             raise DamagedError(f"{path}: header: dtype of array {name!r}")
-        # Python integers do not overflow; the limits keep the product of the axes small.
+        # The number and size of axes are limited, so that their product stays a short integer.
         if (
             not isinstance(shape, list)
             or len(shape) > MAX_AXES
