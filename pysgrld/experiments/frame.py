@@ -79,7 +79,7 @@ class ExperimentListener(Protocol):
         """Show a line."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context manager; it yields a function that takes the number of finished units."""
+        """Return a context manager that yields a function of the number of finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:

@@ -3,7 +3,7 @@
 A format is a row of `FORMATS` and a module next to this one. The module has two functions, which
 take the results (most formats use the topics of the first chain) and the `ExportRequest`. ``files``
 returns the names of the files that will be written, or raises an error if they cannot be written.
-``write`` also takes a `Tell`; it writes each file under a temporary name, renames it when it is
+``write`` also takes a `Tell`; it writes each file, which gets its final name only when it is
 complete, and returns the `Exported` record.
 """
 

@@ -31,7 +31,7 @@ _BLANK = re.compile(r"\s")
 _TOKENS = 1 << 18
 #: Maximum number of documents read at once.
 _TOGETHER = 4096
-#: Minimum alpha of a topic if shares of topics replace alpha: its logarithm must be finite.
+#: Minimum alpha of a topic if shares of topics replace alpha, so that alpha is positive.
 _LEAST = 1e-6
 
 
