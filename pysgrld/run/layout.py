@@ -195,7 +195,7 @@ def store_word_counts(run: Path, counts: WordTotals) -> None:
     ----------
     run : Path
     counts : WordTotals
-        Of the training documents.
+        Counts of the words in the training documents.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
     Returns
     -------
     WordTotals or None
-        Of the training documents.
+        Counts of the words in the training documents.
 
     Raises
     ------

@@ -5,7 +5,7 @@ file describes the holder, for the message of a process that cannot take the loc
 ends regularly empties the file. If the file system has no such locks, a second file, ``lock.held``,
 is used instead (`LockFile`).
 
-A scratch folder is locked with `flock` itself, and the next start removes it if its process was
+A scratch folder has a kernel lock on itself, and the next start removes it if its process was
 killed. Its name contains the host's name, so that no host removes the scratch folder of another,
 even if locks do not work between hosts.
 """
