@@ -1,9 +1,9 @@
-"""A trained admixture, read: a model in which every document has proportions of the topics.
+"""Reading a trained admixture: a model in which every document has proportions of the topics.
 
 Proportions are inferred under one draw of the topics, or their mean. Draws of documents continue
 over stored samples of the topics: a document's Gibbs chain continues from sample to sample, and
-only the last sweep of each visit counts. Each is therefore one point of the joint posterior of
-proportions and tokens' topics.
+only the last sweep for each sample is used. Each draw is therefore one point of the joint posterior
+of proportions and tokens' topics.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
-#: Documents that are inferred at a time: bounds the memory.
+#: Number of documents inferred at a time, which bounds the memory.
 BLOCK = 4096
 
 
@@ -58,8 +58,8 @@ class AdmixtureFitted(BlockFitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Infer the topic proportions of documents, (n, K) float64; rows sum to 1.
 
-        Documents that are too long for all kept sweeps to be counted are read apart from the others, by
-        their last sweep alone, so that no document's result depends on its neighbours.
+        A document that is too long for the counts of all kept sweeps is read separately, and only its
+        last sweep is used, so that no document's result depends on its neighbours.
 
         Parameters
         ----------
@@ -67,14 +67,14 @@ class AdmixtureFitted(BlockFitted):
             A draw of the topics, or their mean, over all words.
         documents : Documents
         ids : (n,) int64
-            Key each document's randomness, with the seed.
+            Ids of the documents; with the seed, they key each document's randomness.
         layer : int
             The layer, counted from 0.
 
         Raises
         ------
         CorpusError
-            If a document is too long even for one sweep to be counted.
+            If a document is too long even for the counts of one sweep.
         """
         lengths = documents.lengths
         check_lengths(lengths, 1, "document", ids)
@@ -92,7 +92,7 @@ class AdmixtureFitted(BlockFitted):
         return reader.theta(key, parts, Visiting.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
-        """Return a reader of documents over the words that they have, and these words: at least one."""
+        """Return a reader of documents over the words in them, and these words, at least one."""
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         own_batch = Documents(batch.indptr, batch.indices, batch.counts)
@@ -109,20 +109,21 @@ class AdmixtureFitted(BlockFitted):
             Kept samples of the topics.
         documents : Documents
         ids : (n,) int64
-            Key each document's randomness by the samples' iterations, so that no two keys are
-            equal.
+            Ids of the documents; with the samples' iterations, they key each document's randomness,
+            so that no two keys are equal.
         layer : int
             The layer of the topics, counted from 0.
 
         Yields
         ------
         DocumentDraw
-            One for each sample; a document's depends on its counts and its id, not on the others.
+            One draw for each sample; a document's part depends on its counts and its id, not on other
+            documents.
 
         Raises
         ------
         CorpusError
-            If a document is too long for a sweep to be counted.
+            If a document is too long for the counts of a sweep.
         UsageError
             If documents are not sampled.
         """
@@ -134,7 +135,7 @@ class AdmixtureFitted(BlockFitted):
             yield reader.draw(key, self.draw_of(sample, words), layer)
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Draw the topic of every token: that of the last of some sweeps, given the current topics."""
+        """Draw the topic of every token given the current topics, by the last of some sweeps."""
         options = self.record.options
         check_lengths(documents.lengths, 1, "document", ids)
         reader, words = self._reader(documents, ids)
@@ -144,8 +145,8 @@ class AdmixtureFitted(BlockFitted):
     def document_prior(self, layer: int) -> Doubles | None:
         """Return the parameters of the Dirichlet prior of documents' proportions, (K,).
 
-        The posterior mean of a learned alpha, or else the current one. None if the model has no
-        alpha: that prior is no Dirichlet, and no share of it is subtracted from the weights.
+        For a learned alpha, return its posterior mean, or the current alpha without samples. Return
+        None if the model has no alpha: its prior is not Dirichlet, and `weights` subtracts no prior.
         """
         if not hasattr(self.record.options, "alpha"):
             return None
@@ -155,9 +156,9 @@ class AdmixtureFitted(BlockFitted):
         return np.full(k, float(self.record.options.alpha))
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the expected share of some documents' tokens that each topic makes, (K,).
+        """Return the expected share of the given documents' tokens that each topic has, (K,).
 
-        Weights under the mean topics, without the prior's share, or None without documents.
+        The mean topics are used, and the prior's part is subtracted. Return None without documents.
         """
         training = documents()
         if training is None:

@@ -1,4 +1,4 @@
-"""A trained run with topics in blocks of a `pysgrld.chain.blocks` chain, for any kind of documents."""
+"""A trained run with topics in blocks of a `pysgrld.chain.blocks` chain, whatever its documents are."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: Blocks that are the prior of another one, by name.
+        #: Names of the blocks that are priors of other blocks, each with the other block's name.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
         # noise that is equal for all words does not speed up the words that a topic does not use
         self.slow_tails = not self.sampler.relative
@@ -52,7 +52,7 @@ class BlockFitted(Fitted):
     # ---- draws
 
     def _states(self) -> dict[str, BlockState[Counts]]:
-        """Read the blocks under their samplers, by name, as of the newest checkpoint."""
+        """Return the states of the blocks in the newest checkpoint, by name."""
         options, record = self.record.options, self.record
         with placed(record.place):
             states = {
@@ -69,7 +69,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap of stored draws to other texts like these, or None without replicates.
+        """Return the bootstrap that extends stored draws to similar texts, or None without replicates.
 
         Raises
         ------
@@ -82,14 +82,14 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the draw for other texts like these that belongs to the kept sample of an iteration."""
+        """Return the draw for similar texts that corresponds to the kept sample of an iteration."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a kept sample, with topics drawn again that are kept as counts.
+        """Return the matrices of a kept sample; topics that are kept as counts are drawn again.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample, of these words or of all words if None."""
+        """Return the draw of a stored sample for these words, or for all words if None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
@@ -190,7 +190,7 @@ class BlockFitted(Fitted):
     # ---- priors
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the priors that were learned, by option: posterior means, or else as they stand."""
+        """Return the learned priors, by option: posterior means, or current values without samples."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {
@@ -207,10 +207,10 @@ class BlockFitted(Fitted):
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.
+        """Return r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps, else ().
 
-        s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the tokens that
-        the topic has.
+        s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the
+        number of tokens of the topic.
         """
         if self.depth > 1 or self.faithful:
             return ()

@@ -17,7 +17,7 @@ from pysgrld.samplers import Sampler
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """Options of one start: the place of its run, its resources, and its end."""
+    """Options of one start: the location of the run, its resources, and its end."""
 
     out: str | None = None
     resume: str = "auto"
@@ -54,12 +54,12 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class Choices:
-    """Options that the user chose, parsed; the others get their defaults from `resolve`.
+    """Options that the user chose, parsed; `resolve` gives all other options their defaults.
 
     Parameters
     ----------
     values : mapping
-        By the names of `pysgrld.models.options.OPTIONS`; read in options/ and models/ only.
+        Values by the names in `pysgrld.models.options.OPTIONS`; only options/ and models/ read them.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Choices:
     hold_out : HoldOutOptions
     source : SourceOptions
     of_reading : mapping
-        Options of reading the corpus, by the names that are typed.
+        Options of reading the corpus, by the names that users type.
     """
 
     values: Mapping[str, Any]
@@ -87,16 +87,16 @@ class Choices:
             chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
             parts[name] = kind(**chosen)
         parts["of_reading"] = {n: v for n, v in self.values.items() if CorpusOptions.among([n])}
-        vars(self).update(parts)  # frozen from here on
+        vars(self).update(parts)  # the object does not change after this
 
     @property
     def reading(self) -> CorpusOptions:
-        """Options of reading the corpus, with the column of time that the model needs."""
+        """Options of reading the corpus, including the column of time if the model needs one."""
         column = self.time
         return CorpusOptions.of(self.of_reading).keeping(column and column[0])
 
     def reading_over(self, recorded: Mapping[str, Any]) -> CorpusOptions:
-        """Options of reading further documents over a corpus with these recorded options."""
+        """Return the options of reading further documents, given the recorded options of a corpus."""
         return CorpusOptions.over(recorded, self.of_reading)
 
     @property
@@ -111,7 +111,7 @@ class Choices:
 
     @property
     def time(self) -> tuple[str, str | int] | None:
-        """The column of time and the period of a slice, if the model knows time."""
+        """The column of time and the period of a slice, or None if the model does not use time."""
         return self.model.time(self.values.get("time"), self.values.get("slices"))
 
     @property
@@ -122,14 +122,14 @@ class Choices:
         return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
 
     def check(self) -> None:
-        """Refuse options that contradict each other, before anything is read.
+        """Refuse options that contradict each other, before any file is read.
 
         Raises
         ------
         UsageError
         """
         check_usage(self.values)
-        self.resolve(_ANY_CORPUS)  # conflicts with a preset or another default
+        self.resolve(_ANY_CORPUS)  # raises on conflicts with a preset or another default
 
     def check_shared(self) -> None:
         """Refuse options of a chain that several processes cannot train together.
@@ -151,15 +151,15 @@ class Choices:
         return resolve(self.values, facts)
 
     def updated(self, later: Choices) -> Choices:
-        """Return these options with later ones in their place."""
+        """Return these options, updated with later options."""
         return Choices({**self.values, **later.values})
 
     def changed(self, **values: Any) -> Choices:
-        """Return these options with other values, by names with ``_`` for ``-``."""
+        """Return these options with changed values, by option name with ``_`` for ``-``."""
         return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
 
     def without(self, names: Container[str]) -> Choices:
-        """Return these options without some, by the names that are typed."""
+        """Return these options without the given names, as they are typed."""
         return Choices({name: v for name, v in self.values.items() if name not in names})
 
     def without_preset(self) -> Choices:
@@ -168,5 +168,5 @@ class Choices:
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 
 
-#: For options with values that do not matter yet.
+#: Facts of a corpus for checks that do not depend on the corpus.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import integer
 
-#: Bytes up to which exact chains follow training by default.
+#: Exact chains follow training by default if they need at most this number of bytes.
 EXACT_BYTES = 2 << 30
 
 EXACT_SWEEPS = Option(
@@ -23,7 +23,7 @@ EXACT_SWEEPS = Option(
 
 
 def usual_exact(need: int, *, possible: bool) -> int | str:
-    """Return the default number of Gibbs sweeps: 0 if they are impossible, or would need much memory.
+    """Return the default number of Gibbs sweeps: 0 if they are impossible or need too much memory.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ def usual_exact(need: int, *, possible: bool) -> int | str:
 
 
 def exact_bytes(facts: Facts, chain_bytes: int) -> int:
-    """Return the bytes of exact chains: all documents, their tokens' topics, and the topics of chains.
+    """Return the bytes of exact chains: documents, topics of tokens, and topics over words.
 
-    One chain is copied, its topics and tokens alone, to be looked at while the chains continue. A
-    replicate has topics, their mean, counts twice, and 63 % of the documents, with 36 bytes a token:
-    the document, the token's topic, its weight, and the cell of its word with and without the topic.
+    The topics of one chain are copied, to be read while the chains continue. A replicate has topics,
+    their mean, counts twice, and 63 % of the documents, with 36 bytes per token: for the document,
+    the token's topic, its weight, and the cell of its word with and without the topic.
 
     Parameters
     ----------

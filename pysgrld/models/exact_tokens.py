@@ -1,4 +1,4 @@
-"""Chains of the exact stage over documents whose tokens have topics, whatever moves phi."""
+"""Chains of Gibbs refinement over documents with topics of tokens, for any sampler of phi."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
-#: Top words of each topic, and documents, with a recorded effective sample size.
+#: Number of top words of each topic, and of documents, with a recorded effective sample size.
 WORDS, DOCUMENTS = 10, 100
-#: Bit of the iteration in random keys above which the number of the exact chain is stored.
+#: First bit of the iteration in random keys that stores the number of the exact chain.
 _NUMBER = 56
 
 
 class Watched:
-    """Figures that are watched: each topic's share, its top words, and a topic of some documents.
+    """Figures that are recorded: each topic's share, its top words, and a topic in some documents.
 
     Parameters
     ----------
     draw : Draw
-        Of all words, at the end of training.
+        The draw at the end of training, over all words.
     batch : Minibatch
         All documents.
     block : Block
-        The topics over words. Where these have rows in several slices, a word is watched where it is
-        most probable.
+        The topics over words. If they have rows in several slices, a word is watched in the slice in
+        which it is most probable.
 
     Attributes
     ----------
     rows : (K * n,) int32
         Rows of the top words, topic by topic.
     topics : (K * n,) int64
-        The topic of each.
+        The topic of each row.
     documents : (m,) int64
-        Documents of the batch.
+        Positions of the watched documents in the batch.
     topic : (m,) int64
-        The topic of each that is watched.
+        The watched topic of each of these documents.
     top : (K, W) int64
         The top words of each topic, the most probable first.
     """
@@ -77,19 +77,19 @@ class Watched:
 
 
 class ExactTokens(ExactChain):
-    """One chain of the exact stage; a model defines its blocks, its sweep, and draws of words.
+    """One chain of Gibbs refinement; a model defines its blocks, its sweep, and its draws of words.
 
     Parameters
     ----------
     options : Resolved
-        Of the exact sampler.
+        Options of the exact sampler.
     batch : Minibatch
         All documents.
     watched : Watched
     chain : BlockChain
-        The chain of training that it resumes from.
+        The training chain from which it continues.
     number : int
-        Among the chains of the stage, from 0.
+        Number of this chain among the chains of the refinement, from 0.
     """
 
     #: The exact sampler.
@@ -120,16 +120,16 @@ class ExactTokens(ExactChain):
     @staticmethod
     @abstractmethod
     def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
-        """Return the blocks, and the documents of one thread, of a chain that resumes from another."""
+        """Return the blocks, and the single-threaded documents, of a chain that continues another one."""
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """The blocks with stored states: all that do not follow from the topics of tokens."""
+        """The blocks with stored states: all that cannot be computed from the topics of tokens."""
         return self.upper if self.follow else self.blocks
 
     @property
     def key(self) -> Key:
-        """The address of the next iteration's random numbers: no other chain's, nor training's."""
+        """The address of the next iteration's random numbers, which no other chain uses."""
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
     @property
@@ -138,24 +138,24 @@ class ExactTokens(ExactChain):
         return self._watched.top
 
     def topics_of_tokens(self, documents: Int64s) -> Int32s:
-        """Return the topics of the tokens of some documents, one document after the other."""
+        """Return the topics of the tokens of these documents, one document after the other."""
         z, token_ptr = self._tokens.z, self._tokens.token_ptr
         assert z is not None
         assert token_ptr is not None
         return np.concatenate([z[token_ptr[d] : token_ptr[d + 1]] for d in documents])
 
     def start(self, draw: Draw, threads: int) -> None:
-        """Give all tokens their first topics, given a draw of training."""
+        """Draw the initial topics of all tokens, given a draw of the training chain."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
-        self.step = 1  # the random numbers of step 0 are used
+        self.step = 1  # the random numbers of step 0 have been used
 
     @abstractmethod
     def watched_words(self) -> Doubles:
-        """Return a draw of the probabilities of the top words that are watched, (K * n,)."""
+        """Return a draw of the probabilities of the watched top words, (K * n,)."""
 
     def watched(self) -> dict[str, Doubles]:
-        """Return shares of topics, probabilities of their top words, and shares in some documents."""
+        """Return the watched shares of topics, top-word probabilities, and shares in documents."""
         k, watched, z, ptr = (
             self.topics.shape[1],
             self._watched,
@@ -220,7 +220,7 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return the number of a sweep in random keys that no other chain of a run uses.
+    """Return the iteration for a sweep's random key, which no other chain of a run uses.
 
     Parameters
     ----------
@@ -243,20 +243,20 @@ E = TypeVar("E", bound=ExactTokens)
 def chains_from(
     kind: type[E], chain: BlockChain, options: Resolved, run_on: RunOn, *, start: bool
 ) -> tuple[E, ...]:
-    """Return the chains of the exact stage of a run.
+    """Return the chains of the Gibbs refinement of a run.
 
     Parameters
     ----------
     kind : type
-        Of the chains.
+        Class of the chains.
     chain : BlockChain
-        The chain of training, on a stored corpus.
+        The training chain, on a stored corpus.
     options : Resolved
-        Of training.
+        Options of training.
     run_on : RunOn
         Its `waiting` is called before each chain starts.
     start : bool
-        Whether tokens get their first topics; else the chains are restored.
+        Whether tokens get their initial topics; if not, the chains will be restored.
     """
     stream = chain.stream
     assert isinstance(stream, Epochs)

@@ -1,7 +1,7 @@
-"""A run that was trained, read as its model understands it: the base class of every model's reader.
+"""Reading a trained run: the base class of the trained runs of all models.
 
-`Fitted` has the questions that reading, scoring and comparing ask of a run, and the answers that most
-models share; `pysgrld.models.block_fitted` adds what follows from the blocks that a chain moves.
+`Fitted` declares the methods that reading, scoring and comparing need, and has the implementations that
+most models share; `pysgrld.models.block_fitted` adds methods for models with blocks of a chain.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from pysgrld.types import (
     noise_inflation,
 )
 
-#: Returns documents and their ids, or None if they are missing; may read files.
+#: Function that returns documents and their ids, or None if they are missing; it may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
-#: Kept samples, one after the other: iterations, and their matrices by name.
+#: Pairs of kept samples: the iteration, and the matrices by name.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """The record of a run that its model reads: plain values, whatever files they come from.
+    """The record of a run that its model reads: plain values, independent of the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -60,15 +60,15 @@ class Record(Protocol):
 
     @property
     def documents(self) -> int:
-        """Training documents."""
+        """Number of training documents."""
 
     @property
     def tokens(self) -> int:
-        """Training tokens."""
+        """Number of training tokens."""
 
     @property
     def step(self) -> int:
-        """Iterations of training done."""
+        """Number of training iterations done."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:
@@ -83,18 +83,18 @@ class Record(Protocol):
 
 
 class Node(NamedTuple):
-    """A topic, and the topics of the layer below that it mostly uses.
+    """A topic, and the topics of the layer below that it uses most.
 
     Attributes
     ----------
     layer, id : int
-        The layer counted from 1, and the topic's place in it, as in an export.
+        The layer counted from 1, and the topic's number in it, as in an export.
     share : float
-        Share of the topic above that goes to it; of the top layer, its share of the shapes r.
+        This topic's share of the topic above; in the top layer, its share of the shapes r.
     words : tuple of str
-        The first words, through the layers below.
+        The first words, computed through the layers below.
     children : tuple of Node
-        The greatest share first.
+        Topics of the layer below, with the largest share first.
     """
 
     layer: int
@@ -109,9 +109,9 @@ class Node(NamedTuple):
 
 
 class Fitted(ABC):
-    """A trained run, read: topics, proportions, scores. Layers are counted from 0.
+    """A trained run, for reading: topics, proportions, scores. Layers are counted from 0.
 
-    A draw is what documents read of the topics at an iteration: arrays by name, word-major.
+    A draw has the arrays that documents read at an iteration, by name and word-major.
 
     Parameters
     ----------
@@ -121,17 +121,17 @@ class Fitted(ABC):
     Attributes
     ----------
     kind, noun : str
-        What messages call the model, "a topic model" or "a mixture", and a topic of it, "topic" or
+        Names in messages of the model, "a topic model" or "a mixture", and of its topics, "topic" or
         "component".
     score : Score
-        What held-out documents are scored by.
+        The score of held-out documents.
     sample_invariants, state_invariants : mapping of str to Invariant
         Invariants of the arrays of a kept sample, and of a checkpoint, by patterns of their names.
     no_mean : str or None
-        The reason why draws cannot be averaged, nor topics be followed from draw to draw, or None if
+        The reason why draws cannot be averaged, and topics not followed from draw to draw; None if
         they can.
     likeness : Likeness or None
-        Method that matches the topics of different draws, or None if they cannot be matched, and
+        Method that matches the topics of different draws; None if topics cannot be matched, so that
         `quantities` are compared instead.
     titles : mapping of str to str
         Titles of `quantities` by name; empty if topics are matched.
@@ -178,16 +178,16 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap of stored draws to other texts like these, or None without replicates."""
+        """Return the bootstrap that extends stored draws to similar texts, or None without replicates."""
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the draw for other texts like these that belongs to the kept sample of an iteration."""
+        """Return the draw for similar texts that corresponds to the kept sample of an iteration."""
         del step
         return sample
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a kept sample, with topics drawn again that are kept as counts.
+        """Return the matrices of a kept sample; topics that are kept as counts are drawn again.
 
         Raises
         ------
@@ -200,9 +200,9 @@ class Fitted(ABC):
     def faithful(self) -> bool:
         """Whether draws are samples of the posterior: True for exact samplers only.
 
-        Minibatches and documents that start afresh shift the means of topics away from the
-        posterior's, by more than its width even if the noise is small. Exact chains that continue
-        from there need some hundred sweeps to forget the shift.
+        Minibatches, and documents that start afresh, shift the means of topics away from the
+        posterior means, by more than the posterior's width even if the noise is small. Exact chains
+        that start from shifted topics need some hundred sweeps to forget the shift.
         """
         converged = self.exact is not None and self.exact.converged
         return self.draws and (self.sampler.whole_corpus or converged)
@@ -212,7 +212,7 @@ class Fitted(ABC):
     @property
     @abstractmethod
     def layers(self) -> tuple[int, ...]:
-        """Topics of each layer."""
+        """Number of topics of each layer."""
 
     @property
     @abstractmethod
@@ -245,7 +245,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample, of these words or of all words if None."""
+        """Return the draw of a stored sample for these words, or for all words if None."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
@@ -258,12 +258,12 @@ class Fitted(ABC):
     def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
         """Return at most ``most`` iterations of stored samples, evenly spaced, including the last one.
 
-        Of an exact stage they are as many of each of its chains, which take turns.
+        After Gibbs refinement, each of its chains has equally many, as the chains take turns.
 
         Parameters
         ----------
         steps : sequence of int
-            Ascending.
+            Iterations of the stored samples, ascending.
         most : int
         """
         order = np.array(steps[::-1], np.int64)
@@ -276,9 +276,9 @@ class Fitted(ABC):
     ) -> Samples:
         """Yield the samples of topics from which documents outside training are drawn.
 
-        They are the stored samples; for draws of Gibbs refinement, their mean each time. A draw
-        varies in words with few tokens. A new document finds its words in other topics that happen
-        to have more of them, while a training document had its part in the draw.
+        They are the stored samples; for draws of Gibbs refinement, each is replaced by their mean. In
+        a draw, words with few tokens vary. A new document would assign its words to whichever topics
+        happen to have more of them, while the topics of a training document influenced the draw.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Fitted(ABC):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the proportions of a layer's topics in documents, and their tokens', for each sample.
+        """Draw the proportions and token counts of a layer's topics in documents, for each sample.
 
         A document's draws depend on its counts, its id and the samples, not on other documents.
 
@@ -315,7 +315,7 @@ class Fitted(ABC):
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw the topic of every token of documents, (N,), given the draw at the newest checkpoint.
 
-        Tokens of an entry of the documents follow one another. A document's topics depend on its counts
+        Tokens of one entry of the documents are adjacent. A document's topics depend on its counts
         and its id, not on other documents.
 
         Raises
@@ -329,8 +329,8 @@ class Fitted(ABC):
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the share of the corpus that each topic makes up, (K,).
 
-        The weights of topics without weights of their own come from some training documents. Return
-        None without documents.
+        If the model has no weights of topics, they are computed from training documents. Return None
+        without documents.
         """
 
     @abstractmethod
@@ -340,7 +340,7 @@ class Fitted(ABC):
     # ---- priors
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet parameters of proportions, (K,), or None if they have no such prior."""
+        """Return the Dirichlet parameters of proportions, (K,), or None if the prior is not Dirichlet."""
         del layer
         return None
 
@@ -352,7 +352,7 @@ class Fitted(ABC):
         return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the priors that were learned, by option: posterior means, or else as they stand."""
+        """Return the learned priors, by option: posterior means, or current values without samples."""
         return {}
 
     # ---- topics
@@ -363,16 +363,16 @@ class Fitted(ABC):
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the slices of time, the earliest first; empty if topics do not change."""
+        """Names of the time slices, the earliest first; empty if topics do not change over time."""
         return ()
 
     def in_slices(self, draw: Draw) -> Floats:
-        """Return the topics over the words in each slice of time, (T, K, V); no copy.
+        """Return the topics over the words in each time slice, (T, K, V), without copying.
 
         Raises
         ------
         UsageError
-            If topics do not change.
+            If topics do not change over time.
         """
         raise UsageError(f"topics of {self.kind} do not change with time")
 
@@ -393,19 +393,19 @@ class Fitted(ABC):
     ) -> list[Node] | None:
         """Return the tree of active topics from the top layer down, each with its first words.
 
-        None if topics do not use other topics. Words are in the order of `first_words`.
+        Return None if topics do not consist of other topics. Words are in the order of `first_words`.
         """
         del vocabulary, words, order
         return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Measure the quantities of a draw that do not depend on topics' names; keys of `titles`."""
+        """Return the quantities of a draw that do not depend on topics' names, by keys of `titles`."""
         del draw, held_out
         return {}
 
     @property
     def word_order(self) -> WordOrder:
-        """The order of a topic's words by default: by the mean length of a training document."""
+        """The default order of a topic's words, given the mean length of training documents."""
         if self.signed:
             return PROBABLE
         return default_order(self.record.documents, self.record.tokens)
@@ -428,16 +428,16 @@ class Fitted(ABC):
         at : int
             The layer, counted from 0.
         order : WordOrder, optional
-            By default `word_order`. Topics that are directions are ordered by their entries.
+            Order of the words, by default `word_order`. Directions are ordered by their entries.
         totals : WordTotals, optional
-            Of the training documents.
+            Word totals of the training documents.
         """
         return self.word_scorer(phi, at, order, totals).first_words(n)
 
     def word_scorer(
         self, phi: Floats, at: int, order: WordOrder | None = None, totals: WordTotals | None = None
     ) -> WordScorer:
-        """Return the scorer of words in topics of a layer; parameters are those of `first_words`."""
+        """Return the scorer of words in topics of a layer; parameters are as in `first_words`."""
         order = self.word_order if order is None else order
         if self.signed:
             order = PROBABLE
@@ -456,9 +456,9 @@ class Fitted(ABC):
         return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
     def noise(self, step: int) -> float | None:
-        """Return the inflation of the variance of draws by minibatch noise at a step, given the counts.
+        """Return the factor by which minibatch noise inflates draws' variance given counts, at a step.
 
-        1 for exact samplers, None if the factor is not known.
+        The factor is 1 for exact samplers, and None if it is not known.
         """
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
@@ -470,21 +470,21 @@ class Fitted(ABC):
         return noise_inflation(h, record.documents, record.options.minibatch)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the share of a deviation that a Langevin step removes, for each topic, (K,).
+        """Return the fraction of a deviation that a Langevin step removes, for each topic, (K,).
 
-        Stable below 2. Empty for other samplers.
+        Steps are stable if it is below 2. It is empty for other samplers.
 
         Parameters
         ----------
         shares : (K,)
-            Share of the corpus's tokens that each topic has.
+            Share of each topic in the corpus's tokens.
         """
         del shares
         return ()
 
 
 def evenly_spaced(ids: Positions, most: int) -> Int64s:
-    """Return at most ``most`` of some ids, evenly spaced.
+    """Return at most ``most`` of the given ids, evenly spaced.
 
     Parameters
     ----------

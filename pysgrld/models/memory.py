@@ -1,4 +1,4 @@
-"""Estimates of the bytes that models of topics over words need, whatever their documents are."""
+"""Estimates of the bytes that models of topics over words need, for any kind of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 def of_topics(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
-    """Count the bytes of topics, of a minibatch, of documents in hand, and of held-out documents.
+    """Return the bytes of topics, of a minibatch, of current documents, and of held-out documents.
 
     Parameters
     ----------
@@ -22,7 +22,8 @@ def of_topics(
     facts : Facts
     extent : Extent
     widths : tuple of int
-        Topics of layer 1, and of all that a held-out document keeps values of between scores.
+        Numbers of topics; the first is that of layer 1. Between scores, a held-out document keeps as
+        many values as their sum.
     """
     waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k

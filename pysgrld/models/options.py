@@ -1,6 +1,7 @@
 """Every option of training: shared by all models, of one model, or of one sampler.
 
-Also the meaning of options together: model, sampler and preset; contradictions are refused.
+This module also interprets combinations of options: it finds the model, sampler and preset, and refuses
+contradictions.
 
 The command line, its help, ``config.json`` and the checks are made from this table. No NumPy here: help
 must be instant.
@@ -21,7 +22,7 @@ from pysgrld.options.peers import parse_model
 from pysgrld.samplers import SAMPLERS, Sampler
 from pysgrld.samplers.table import options_of_samplers
 
-#: Papers' published settings, by name.
+#: Published settings of papers, by name.
 PRESETS: dict[str, Preset] = {
     name: values for model in all_models() for name, values in model.presets.items()
 }
@@ -30,7 +31,7 @@ PRESETS: dict[str, Preset] = {
 def _kind() -> dict[str, Option]:
     """Return the options that choose a model, a sampler and a preset by their names."""
     first, *other_models = all_models()
-    # a sampler of a single model implies that model
+    # a sampler that only one model has implies that model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
         f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
@@ -66,13 +67,13 @@ def _kind() -> dict[str, Option]:
 
 
 def _all() -> dict[str, Option]:
-    """Return all options in the order of help: what models are, then how they are trained."""
+    """Return all options in the order of help: first options of models, then of training."""
     options = _kind()
     shared = dict(SHARED)
-    for name, option in SHARED.items():  # help shows other defaults of models
+    for name, option in SHARED.items():  # help also shows the defaults of models
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
-    # first in help: the only option that most users set
+    # the first in help, as it is the only option that most users set
     options = {"topics": shared["topics"]} | options
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
@@ -87,11 +88,11 @@ def _all() -> dict[str, Option]:
 #: All options, by the name that is typed.
 OPTIONS: dict[str, Option] = _all()
 
-#: Options that may change at every start: budget, resources, spacing of progress, location.
+#: Options that may change at every start: budget, resources, progress intervals, location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
-#: Options without meaning for a sampler that sees the whole corpus in every iteration.
+#: Options that a sampler with the whole corpus in every iteration does not use.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
 #: Options that are refused for a sampler without draws from the posterior.
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
@@ -103,7 +104,7 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     Parameters
     ----------
     name : str or None
-        Name of the preset. Without one the result is empty.
+        Name of the preset, or None, which gives an empty result.
     algo : str or None
         Name of the algorithm, by default that of the preset.
 
@@ -114,7 +115,7 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If the preset has none for that algorithm.
+        If the preset has no settings for that algorithm.
     """
     if name is None:
         return {}
@@ -141,7 +142,7 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     Raises
     ------
     UsageError
-        If a preset is asked for that has no settings for the algorithm.
+        If the chosen preset has no settings for the algorithm.
     """
     preset = preset_of(settings.get("preset"), settings.get("algo"))
     algo = settings.get("algo", preset.get("algo"))
@@ -162,7 +163,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
     Raises
     ------
     UsageError
-        Naming the first that is wrong.
+        The message names the first wrong option.
     """
     sampler, model = kind_of(settings)
     # options that only shape the steps of other samplers
@@ -202,7 +203,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
 
 
 def _check_learned(names: Iterable[str], sampler: Sampler, model: Model[Any]) -> None:
-    """Refuse priors to be learned that the model or the sampler cannot learn.
+    """Refuse to learn priors that the model or the sampler cannot learn.
 
     Raises
     ------

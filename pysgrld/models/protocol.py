@@ -1,4 +1,4 @@
-"""The questions that a model answers: one row of `pysgrld.models.table.MODELS`.
+"""The interface of a model, which is a row of `pysgrld.models.table.MODELS`.
 
 No NumPy here, nor in the ``declared`` modules of models: help lists their options and must be instant.
 """
@@ -32,12 +32,12 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes beyond the corpus's own that memory depends on.
+    """Sizes, other than the corpus's totals, that memory depends on.
 
     Attributes
     ----------
     distinct, tokens : int
-        The largest numbers of distinct words and of tokens that a document has.
+        Maximum number of distinct words, and of tokens, of a document.
     threads : int
     held_out : HeldOut or None
     shared : bool
@@ -71,7 +71,7 @@ class RunOn(NamedTuple):
     ----------
     threads : int
     waiting : callable
-        Called at intervals while no minibatch is ready; may raise, to stop.
+        Called at intervals while no minibatch is ready; it may raise an exception to stop.
     comm : Communicator
         Processes that train the chain together.
     """
@@ -82,49 +82,50 @@ class RunOn(NamedTuple):
 
 
 class Model(ABC, Generic[R]):
-    """A model.
+    """A model, with its options, defaults and factories.
 
     Attributes
     ----------
     name, summary : str
         The name that is typed after ``--model``, and one line for the help.
     algorithms : tuple of str
-        Samplers that it may have; the first is the default.
+        Samplers that can train it; the first is the default.
     implied_by : frozenset of str
         Options and algorithms that imply this model if ``--model`` is not set.
     options : mapping
         Options of this model alone, by name.
     needs : mapping
-        What options are for without which it cannot be trained, by name.
+        Purposes of the options without which the model cannot be trained, by name.
     refuses : mapping
-        Why options that all models share have no meaning here, by name.
+        Reasons why this model does not use certain shared options, by name.
     shows : mapping
         Defaults of shared options that differ here, as the help shows them, by name.
     presets : mapping
-        Papers' published settings, by name.
+        Published settings of papers, by name.
     resolves_to : str
         Module and name of the class of its resolved options, which is imported when it is asked for.
     reads : str
         Module and name of the class of its trained runs, imported likewise.
     minibatch : int
-        Documents of a minibatch, if the corpus is large enough.
+        Default number of documents in a minibatch, if the corpus is large enough.
     minibatch_tokens : int
-        Tokens of a minibatch, at least, of samplers that draw: of short documents it has more.
+        Minimum number of tokens in a minibatch, for samplers that draw: if documents are short, a
+        minibatch has more of them.
     short_sweeps : int
-        Sweeps of a document at a visit of a short chain (``--starts``), at most.
+        Maximum number of sweeps of a document at a visit of a short chain (``--starts``).
     steps_all : bool
-        Whether an iteration may step all topics in all words, whatever the minibatch has.
+        Whether an iteration may step all topics in all words, even words not in the minibatch.
         Minibatches are then larger if the steps would take longer than sampling.
     spacing : int
-        Iterations between posterior samples, at least.
+        Minimum number of iterations between posterior samples.
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
     expected_topics : int or None
         Number of topics that memory, samples on disk and steps are planned for, or None for the
         number of ``--topics``.
     adds_up : bool
-        Whether the statistics of documents are integers that ranks add up, so that several
-        processes may train one chain.
+        Whether the statistics of documents are integers that processes can add up, so that several
+        processes can train one chain.
     """
 
     name: str
@@ -171,12 +172,13 @@ class Model(ABC, Generic[R]):
         ------
         UsageError
         """
-        return  # nothing contradicts
+        return  # no contradictions by default
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column by which documents are put in slices of time, and the length of a slice.
+        """Return the column that assigns documents to time slices, and the length of a slice.
 
-        None if the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
+        Return None if the model does not use time. The length has the form that
+        `pysgrld.corpus.slices.slicing_of` takes.
 
         Parameters
         ----------
@@ -218,7 +220,7 @@ class Model(ABC, Generic[R]):
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold documents out as this model scores them: split in two parts by the seed, or whole."""
+        """Hold documents out for scoring by this model: split in two parts by the seed, or whole."""
         from pysgrld.evaluate.held_out import split, whole
 
         return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
@@ -228,14 +230,14 @@ class Model(ABC, Generic[R]):
         """Start a Markov chain of the model."""
 
     def short_chain(self, options: R, stream: Epochs, corpus: CorpusFacts, run_on: RunOn) -> Chain:
-        """Start one of the short chains; training begins with clusters of their topics (``--starts``).
+        """Start one of the short chains that provide the initial topics of training (``--starts``).
 
         Parameters
         ----------
         options : Resolved
-            With a seed of its own.
+            Resolved options; each short chain has its own seed.
         stream : Epochs
-            Of training.
+            Minibatches of the training corpus.
         corpus : CorpusFacts
         run_on : RunOn
 
@@ -258,10 +260,10 @@ class Model(ABC, Generic[R]):
         ----------
         options : Resolved
         chain : Chain
-            Of this model, over a stored corpus.
+            Training chain of this model, over a stored corpus.
         run_on : RunOn
         start : bool
-            Whether they start there; else they are restored.
+            Whether the chains start from it; if not, they will be restored.
         """
         del options, chain, run_on, start
         return ()
@@ -272,7 +274,7 @@ class Model(ABC, Generic[R]):
 
 
 def _imported(place: str) -> type:
-    """Return the class of this name in the module of this name."""
+    """Return a class, given the module and the name of the class."""
     module, _, name = place.rpartition(".")
     loaded: type = getattr(import_module(module), name)
     return loaded

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 #: Default number of topics of a single layer.
 TOPICS = 100
-#: Gibbs sweeps of a document at a visit.
+#: Number of Gibbs sweeps of a document at a visit.
 SWEEPS = 30
-#: The authors' numbers of sweeps for each layer, and of counted sweeps.
+#: The authors' number of sweeps per layer, and of counted sweeps.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 LINKS = ("counts", "binary", "real")
 
@@ -48,7 +48,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     name = "dlda"
     summary = "deep LDA: layers of topics of topics"
-    # documents of several layers are sampled given topics: these are never integrated out or fitted
+    # documents of several layers are sampled given topics, which are never integrated out or fitted
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
     )
@@ -114,7 +114,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     spacing = 2
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse widths given twice, priors of missing layers, and priors of shapes without gibbs."""
+        """Refuse widths given twice, priors of missing layers, and priors of shapes without ``gibbs``."""
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} does not apply to --algo {algo}: leave it out")
@@ -160,7 +160,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count the bytes of topics, minibatches, current documents, and persistent documents."""
+        """Return the bytes of topics, minibatches, current documents, and persistent documents."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -191,7 +191,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def scorer(
         self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Score by document completion."""
+        """Return a scorer by document completion."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.dlda.reader import deep_readers
 

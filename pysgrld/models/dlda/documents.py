@@ -1,4 +1,4 @@
-"""Deep LDA, the Poisson gamma belief network: documents by upward-downward Gibbs, given topics.
+"""Documents of deep LDA, the Poisson gamma belief network, by upward-downward Gibbs given topics.
 
 Cong, Chen, Liu and Zhou (2017), section 2; the equations are in docs/deep-lda.md. Kernel:
 cpp/kernels/documents_deep.cpp.
@@ -22,7 +22,7 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Sweeps in which published settings leave p and c as they start.
+#: Number of first sweeps in which published settings keep the starting values of p and c.
 HELD = 9
 
 
@@ -42,7 +42,7 @@ def name_of(layer: int) -> str:
 
 
 class Hyper(NamedTuple):
-    """Constants of the documents' variables: priors of p^(2), Beta, and of the rates c, Gamma."""
+    """Constants of the documents' variables: of the Beta prior of p^(2), and the Gamma prior of c."""
 
     a0: float
     b0: float
@@ -54,8 +54,8 @@ class Hyper(NamedTuple):
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of a deep model: topics of every layer, and the shapes of the top one.
 
-    Seeds apply to the topics over words. Published settings start as the papers do, at Gamma(1),
-    not at the corpus's scale.
+    Seeds apply to the topics over words. Published settings start as in the papers, at
+    Gamma(1), not at the corpus's scale.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
 
 def hyper_of(options: DeepLDAOptions) -> Hyper:
-    """Take the constants of the documents' variables out of resolved options.
+    """Return the constants of the documents' variables in resolved options.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class DeepDocuments(DocumentSampler):
         K_1, ..., K_L.
     hyper : Hyper
     sweeps, kept, held : int
-        Sweeps at a visit, how many (the last) are collected, and in how many (the first) p and c
-        stay as they start.
+        Number of sweeps at a visit, number of last sweeps that are collected, and number of first
+        sweeps in which p and c keep their starting values.
     flat : bool
         Whether theta of a document starts at 1/K rather than at its prior's mean.
     rao_blackwell : bool
@@ -158,7 +158,7 @@ class DeepDocuments(DocumentSampler):
         self._work, self._threads = core.Workspace(), threads
 
     def keep(self, documents: Documents) -> None:
-        """Keep theta, rates and totals of all documents between visits, and how many there were."""
+        """Keep theta, rates and totals of all documents between visits, and the number of visits."""
         n, wide = len(documents), sum(padded(k) for k in self.layers)
         self._kept = {
             "theta": np.zeros((n, wide), np.float32),
@@ -169,7 +169,7 @@ class DeepDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the local variables of the minibatch's documents; count words and topics by topic.
+        """Sample the local variables of the minibatch's documents, and return the counts of every block.
 
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
@@ -191,7 +191,11 @@ class DeepDocuments(DocumentSampler):
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
-        """Sample some documents: counts of words, of topics of each layer, tables, tokens; q of each."""
+        """Sample the given documents.
+
+        Return sums of word counts, topic counts of each layer, tables and tokens, and q of each
+        document.
+        """
         persistent: dict[str, Any] = {}
         if self._kept:
             persistent = self._kept | {"fresh": not self._visited[0]}
@@ -223,7 +227,7 @@ class DeepDocuments(DocumentSampler):
 
 
 def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocuments:
-    """Make the sampler of documents that resolved options ask for.
+    """Return the sampler of documents that the resolved options define.
 
     Parameters
     ----------
@@ -237,7 +241,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
     Returns
     -------
     DeepDocuments
-        A sampler that keeps nothing yet.
+        A sampler without persistent documents.
     """
     del words
     published = bool(options.preset)

@@ -1,4 +1,4 @@
-"""Runs of deep LDA, read: proportions of each layer in documents, predictions, and the tree of topics."""
+"""Reading runs of deep LDA: topic proportions of each layer, predictions, and the tree of topics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 
 def deep_readers(options: DeepLDAOptions) -> Readers:
-    """Return the maker of readers of documents for deep LDA with resolved options."""
+    """Return a factory of readers of documents for deep LDA with resolved options."""
     longest = core.MAX_COLLECTED // (DeepReader.NEW // 2)
     return Readers(tuple(options.layers), longest, partial(DeepReader, options))
 
@@ -52,7 +52,7 @@ class DeepReader(Reader):
     threads : int
     """
 
-    #: Sweeps for the proportions of a new document, the second half kept.
+    #: Number of sweeps for the proportions of a new document; the second half is kept.
     NEW: ClassVar[int] = 200
 
     def __init__(
@@ -63,21 +63,21 @@ class DeepReader(Reader):
         self._wide = [padded(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        self._totals: Floats = np.zeros((0, 0), np.float32)  # counts of all layers, of draws alone
-        self._rate: Doubles = np.zeros(0)  # by scored entry, of all samples
+        self._totals: Floats = np.zeros((0, 0), np.float32)  # counts of all layers; only for draws
+        self._rate: Doubles = np.zeros(0)  # for each scored entry, summed over samples
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 
     @property
     def _fresh(self) -> bool:
-        """Whether the documents' kept chains have not begun yet."""
+        """Whether the documents' persistent chains have not started yet."""
         return len(self._rate) == 0
 
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
         """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n). The result is the mean
-        of that law, with n expected over the split, averaged over the kept sweeps.
+        of that distribution, with the expected n of the split, averaged over the kept sweeps.
         """
         if how is Visiting.NEW:
             sweeps = sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
@@ -112,7 +112,7 @@ class DeepReader(Reader):
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of every scored entry, sum_k of the mean proportion times phi."""
+        """Return the probability of every scored entry: sum over k of the mean proportion times phi."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
             # add Poisson rates of the scored entries, and their sums over the vocabulary
@@ -124,7 +124,7 @@ class DeepReader(Reader):
         return self._mixture(parts, scored, first)
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics, (n, K_l); without words the prior's mean."""
+        """Return the proportions of a layer's topics, (n, K_l): the prior mean for empty documents."""
         layer_theta = self.proportions(key, parts, how)[layer][:, : self.layers[layer]]
         theta: Doubles = layer_theta.astype(np.float64)
         theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, layer)
@@ -132,10 +132,10 @@ class DeepReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
-        """Continue the documents' chains: the last sweep's theta, and tokens drawn given it.
+        """Continue the documents' chains; return the last sweep's theta, and token counts given it.
 
-        Of layer 1 these are the tokens of that sweep. Above, a topic's tokens are spread over the
-        topics of the next layer as they are expected to be given its theta: in proportion to phi_kj
+        For layer 1 these are the token counts of the last sweep. Above layer 1, a topic's tokens are
+        distributed over the topics of the next layer as expected given theta: in proportion to phi_kj
         theta_j.
         """
         fresh = not len(self._totals)
@@ -175,8 +175,8 @@ class DeepReader(Reader):
     def token_topics(self, key: Key, parts: Draw, top_layer: int) -> Int32s:
         """Continue the documents' chains, and draw the topic of every token, (N,), given theta.
 
-        Of layer 1 in proportion to phi_wk theta_k, and above to phi_kj theta_j, k being the token's topic
-        of the layer below.
+        The probability is proportional to phi_wk theta_k in layer 1; above, it is proportional to
+        phi_kj theta_j, with k the token's topic in the layer below.
         """
         self.draw(key, parts, 0)
         documents = self.documents
@@ -189,7 +189,7 @@ class DeepReader(Reader):
         return z
 
     def _layer(self, vectors: Floats, layer: int) -> Doubles:
-        """Take the vectors of a layer, (n, K_l), out of the vectors of all layers."""
+        """Return the part of a layer, (n, K_l), of vectors for all layers."""
         begin = sum(self._wide[:layer])
         vectors_of_layer: Doubles = vectors[:, begin : begin + self.layers[layer]].astype(
             np.float64
@@ -245,7 +245,7 @@ class DeepReader(Reader):
         put_back(self.arrays(), arrays, prefix)
 
 
-#: A topic of the layer below is shown if its share is this multiple of an even split's.
+#: A topic of the layer below is shown if its share is at least this multiple of 1/K.
 ABOVE_EVEN = 3.0
 #: The topics of the top layer that are shown cover this share of the top layer's use.
 TOP_SHARE = 0.95
@@ -265,7 +265,7 @@ DEEP_PERPLEXITY = replace(
 
 
 class DeepFitted(AdmixtureFitted):
-    """A trained run of deep LDA, read: topics of several layers, each over the one below.
+    """A trained run of deep LDA, for reading: topics of several layers, each over the layer below.
 
     Parameters
     ----------
@@ -290,10 +290,10 @@ class DeepFitted(AdmixtureFitted):
     def tree(
         self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
     ) -> list[Node] | None:
-        """Draw up the tree of active topics of the top layer, each with its first words.
+        """Return the tree of active topics below the top layer's topics, each with its first words.
 
         A topic has an edge to a topic below if its weight in the column of Phi is at least three
-        times that of an even split. The shape in r of a topic of the top layer is its use.
+        times that of an even split. The use of a topic of the top layer is its shape in r.
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
         best = [

@@ -1,11 +1,11 @@
 """Births and deaths of components of a mixture: docs/internals/mathematics.md, "Births and deaths".
 
-A Metropolis-Hastings step on which documents are together, given the concentration; weights and
-probabilities of components are integrated out of it, so it is for a chain that draws both afresh next.
-A document is chosen, and either a component is proposed that takes it and others out of the components
-that are there (a birth), or the documents of its component go to the others (a death). Each undoes the
-other: what a birth gathers around a document follows from the allocations without that component, which a
-death leads back to.
+This is a Metropolis-Hastings step on the partition of documents, given the concentration. Weights and
+probabilities of components are integrated out, so the chain must redraw both afterwards. The step
+chooses a document. It proposes either a new component that takes this document and others from existing
+components (a birth), or that the documents of its component go to other components (a death). Births and
+deaths undo each other: the proposal of a birth around a document depends only on the allocations without
+the new component, and these are what the reverse death restores.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: A proposed component starts as half the words of a document and half the words of the corpus,
-#: with this share of the documents. This number of steps of expectation and maximisation then fits
-#: it.
+#: A proposed component starts with the word frequencies of a document and of the corpus in equal
+#: parts, and with this fraction of the documents. This number of EM steps then fits it.
 SHARE, STEPS = 0.05, 20
 
 
 class Births:
-    """Proposals of births and deaths of components, with given documents and priors.
+    """Proposals of births and deaths of components, for given documents and priors.
 
     Parameters
     ----------
@@ -51,14 +50,14 @@ class Births:
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
-        """Propose a birth or a death, or neither, and return the allocations after it.
+        """Propose a birth, a death, or neither, and return the resulting allocations.
 
         Parameters
         ----------
         z : (D,) int32
             Components, numbered from 0 without gaps.
         choices : (3,) float64
-            Uniforms: of the document, of the proposal, of acceptance.
+            Uniforms for the choice of the document, the kind of proposal, and acceptance.
         u : (D,) float64
             A uniform for each document.
         """
@@ -80,7 +79,7 @@ class Births:
         if birth:
             rest = counts - self._counted(subset, z[moved_documents], components)
             if not rest[-1].all():
-                return z  # a birth that no death could undo
+                return z  # no death could undo this birth
             elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
@@ -90,7 +89,7 @@ class Births:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # the chosen document always moves
-        rows = np.unique(subset.indices)  # the counts of other words stay
+        rows = np.unique(subset.indices)  # the counts of other words do not change
         after_birth = np.concatenate((rest, born), axis=1)
         gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
@@ -102,14 +101,14 @@ class Births:
         return moved
 
     def _counted(self, documents: Documents, z: Int32s, components: int) -> Doubles:
-        """Return the counts of words of components, (V + 1, J), and in the last row of documents."""
+        """Return each component's counts of words and, in the last row, of documents, (V + 1, J)."""
         sizes = np.bincount(z, minlength=components).astype(np.float64)
         return np.vstack((count_words(documents, z, self.words, components), sizes))
 
     def _log_law(self, counts: Doubles, rows: Int32s) -> float:
-        """Return the log probability of allocations and words, up to what all allocations share.
+        """Return the log probability of allocations and words, up to a constant.
 
-        c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base): words of `rows`.
+        c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base), with w in `rows`.
         """
         word_counts, sizes = counts[:-1], counts[-1]
         total = self.words * self.base
@@ -123,7 +122,7 @@ class Births:
         )
 
     def _means(self, counts: Doubles) -> tuple[Doubles, Doubles]:
-        """Return the logs of the expected probabilities of words, (V, J), and log sizes."""
+        """Return the logs of the expected probabilities of words, (V, J), and of component sizes."""
         log_phi: Doubles = log(self.base + counts[:-1])
         log_phi -= log(self.words * self.base + counts[:-1].sum(axis=0))
         return log_phi, log(counts[-1])
@@ -133,7 +132,7 @@ class Births:
     ) -> tuple[Int32s, float]:
         """Allocate documents to other components, and return the log probability of that allocation.
 
-        They are drawn by uniforms `u`, or known: `z`.
+        The allocation is `z` if that is given; else it is drawn with the uniforms `u`.
         """
         log_phi, log_sizes = self._means(counts)
         components, log_p = np.empty(len(subset), np.int32), np.empty(len(subset))
@@ -149,7 +148,7 @@ class Births:
         return components, float(log_p.sum())
 
     def _gathered(self, counts: Doubles, d: int) -> Doubles:
-        """Return the log odds that each document goes to a component that is born around document d."""
+        """Return the log odds that each document joins a component born around document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
         parent = documents.take(np.array([d]))
@@ -157,7 +156,7 @@ class Births:
         phi = 0.5 * frequency / frequency.sum()
         phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
-        # expectation and maximisation; the last expectation is the answer
+        # EM steps; the last expectation step gives the result
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
             inside = np.bincount(self._holders, logs, len(documents))

@@ -63,7 +63,7 @@ class MixtureChain(Mixture, Chain):
         )
 
     def remarks(self) -> Iterator[Message]:
-        """Yield by how much minibatches widen the posterior of components."""
+        """Yield a remark on how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
             yield Message(
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
@@ -82,9 +82,9 @@ class MixtureChain(Mixture, Chain):
         Raises
         ------
         EOFError
-            If the stream has no more.
+            If the stream has ended.
         NumericalError
-            If a component or a stick is no number any more.
+            If a component or a stick is not finite any more.
         """
         h = self.step_size
         batch = batch or self.next_batch()
@@ -105,12 +105,12 @@ class MixtureChain(Mixture, Chain):
 
 
 def numbers_of_components(sizes: Array) -> dict[str, int]:
-    """Count components with a document, and with ten, given the documents of each component, (J,).
+    """Count the components with at least one document, and with at least ten.
 
     Parameters
     ----------
     sizes : array, (J,)
-        Documents of each component.
+        Number of documents of each component.
 
     Returns
     -------

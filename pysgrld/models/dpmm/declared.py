@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
-#: Components in the memory plan: the components of the start, and some that are drawn ahead.
+#: Expected number of components, for memory estimates: initial ones, and some drawn ahead.
 EXPECTED = 96
-#: First steps of components and of sticks, for samplers that have any.
+#: First step sizes of components and of sticks, for samplers that take steps.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: What the concentration is drawn given: its sticks; after Escobar and West (1995), the number of
+#: The concentration is drawn given its sticks, or, after Escobar and West (1995), given the number of
 #: occupied components.
 CONCENTRATIONS = ("sticks", "ew")
 
@@ -145,7 +145,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the prior and the steps; switch off options that mixtures do not use."""
+        """Resolve the prior and the step sizes; switch off options that mixtures do not use."""
         eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
@@ -166,7 +166,7 @@ class MixtureModel(Model["MixtureOptions"]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count the components, up to the expected number, and the documents."""
+        """Return the bytes of the expected number of components, and of the documents."""
         from pysgrld.core import padded
         from pysgrld.models.dpmm.likelihood import CELLS
 
@@ -193,7 +193,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def scorer(
         self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Score whole documents by their log predictive density."""
+        """Return a scorer of whole documents by their log predictive density."""
         from pysgrld.models.dpmm.score import MixtureScorer
 
         return MixtureScorer(held_out, options, words)

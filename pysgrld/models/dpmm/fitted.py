@@ -1,10 +1,10 @@
-"""A trained run of a Dirichlet-process mixture, read.
+"""Reading a trained run of a Dirichlet-process mixture.
 
-Components are the components of the newest checkpoint. Components of different samples are not the
-same ones, so a run has no means of them over samples, and no intervals. Scores average over samples
-all the same: they do not depend on the labels of components. Chains are compared by the sizes of
-components, and by the documents that a draw puts together; docs/diagnose.md defines these
-quantities.
+Components are the components of the newest checkpoint. Components of different samples do not
+correspond to each other, so a run has no means of them over samples, and no intervals. Scores are
+averaged over samples, as they do not depend on the labels of components. Chains are compared by the
+sizes of components, and by the pairs of documents that share a component; docs/diagnose.md defines
+these quantities.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ TITLES = {
     "third": "third weight",
     "together": "a document and the next together",
 }
-#: Maximum number of held-out documents, each compared with the next for a common component.
+#: Maximum number of held-out documents; each is checked for a common component with the next one.
 NEIGHBOURS = 2000
 
 
 class MixtureFitted(Fitted):
-    """A trained run of a mixture, read: one layer of components.
+    """A trained run of a mixture, for reading: one layer of components.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The chain as it stands at the newest checkpoint.
+        """The chain in its state at the newest checkpoint.
 
         Raises
         ------
         CheckpointError
-            If that is no state of this run.
+            If the checkpoint is not a state of this run.
         """
         record = self.record
         options, documents = record.options, np.arange(record.documents)
@@ -75,7 +75,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Components up to the last one that has documents."""
+        """Number of components up to the last one that has documents, as a tuple of one."""
         return (self.mixture.components,)
 
     @cached_property
@@ -84,12 +84,12 @@ class MixtureFitted(Fitted):
         return self.mixture.draw()
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the shapes of the matrices of a kept sample: J components, and J + 1 weights."""
+        """Return the shapes of the matrices in a kept sample: of J components, and of J + 1 weights."""
         components = max(1, len(sample["phi"]))
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample, of these words or of all words if None."""
+        """Return the draw of a stored sample for these words, or for all words if None."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
@@ -106,7 +106,7 @@ class MixtureFitted(Fitted):
     # ---- documents
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return the probability of each component of documents, (n, J); an empty one has the weights."""
+        """Return the probability of each component for documents, (n, J): the weights if one is empty."""
         del ids, layer  # nothing is random, and there is one layer
         # log 0 is minus infinity: what single precision lacks is left to the weights
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
@@ -115,10 +115,10 @@ class MixtureFitted(Fitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the component of each document: its proportions are 1 of one component, and 0 of others.
+        """Draw the component of each document: its proportion is 1, and that of other components is 0.
 
-        All draws use the components of the newest checkpoint, as the components of different
-        samples are not the same ones. A sample's iteration only keys the random numbers of its
+        All draws use the components of the newest checkpoint, as components of different samples
+        do not correspond to each other. A sample's iteration only keys the random numbers of its
         draw.
         """
         options, order = self.record.options, np.zeros(len(ids), np.int64)
@@ -127,17 +127,17 @@ class MixtureFitted(Fitted):
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
             theta = np.zeros(ends.shape, np.float32)
-            # the first component with an end above u of the total, which has rounding of its own
+            # the first component with a cumulative weight above u times the total, which is rounded, too
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Return the component that is drawn for the document of every token, (N,)."""
+        """Return for every token the component drawn for its document, (N,)."""
         drawn = next(self.document_draws([(self.record.step, {})], documents, ids, layer))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the stick of each component: its expected share of the documents to come, (J,)."""
+        """Return the weight of each component: its expected share of future documents, (J,)."""
         del documents, layer
         w: Doubles = self.current["w"][:-1].astype(np.float64)
         return w
@@ -158,7 +158,7 @@ class MixtureFitted(Fitted):
         return self.mixture.sizes
 
     def numbers(self) -> dict[str, int]:
-        """Count the components that have documents, and the components that have ten."""
+        """Count the components with at least one document, and with at least ten."""
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
@@ -166,9 +166,9 @@ class MixtureFitted(Fitted):
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Measure the quantities of a draw that do not depend on components' names; keys of `titles`.
+        """Return the quantities of a draw that do not depend on components' names, by keys of `titles`.
 
-        Without held-out documents the quantities on documents that are together are missing.
+        Without held-out documents, quantities on documents with a common component are omitted.
         """
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)

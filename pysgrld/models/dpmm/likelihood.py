@@ -1,4 +1,4 @@
-"""Log densities of count vectors, without the multinomial coefficient, which no model changes."""
+"""Log densities of count vectors, without the multinomial coefficient, which is equal in all models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Products that are in memory at a time: 2 MB, about a core's cache.
+#: Number of products in memory at a time: 2 MB, about a core's cache.
 CELLS = 1 << 18
 
 
@@ -50,12 +50,12 @@ def log_gamma(values: Array) -> Doubles:
 
 
 def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
-    """Count the words of each component's documents, (V, J) whole numbers, exact below 2^53.
+    """Count the words of each component's documents, (V, J); whole numbers are exact below 2^53.
 
     Parameters
     ----------
     documents : Documents
-        Some documents over V words.
+        Documents over V words.
     z : array of int32, (n,)
         Component of each document.
     words : int
@@ -75,7 +75,7 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Yield the indices of n documents, as many at a time as `CELLS` has room for by components.
+    """Yield the indices of n documents, in groups with at most `CELLS` products with components.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
     logs = np.empty((n, components))
     room = max(1, CELLS // max(1, components))
     begin = 0
-    while begin < n:  # as many documents as have room, at least one
+    while begin < n:  # as many documents as `CELLS` allows, at least one
         first = documents.indptr[begin]
         end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
         end = min(n, max(begin + 1, end))
@@ -136,11 +136,11 @@ def log_mixture(
     Parameters
     ----------
     documents : Documents
-        None of them empty.
+        Documents, all with words.
     log_phi : (V, J)
     log_weights : (J,)
     log_left : (n,), optional
-        Log density that all else adds to each document's.
+        Log of a further term to add to the density of each document.
     """
     logs = np.empty(len(documents))
     for piece in pieces(len(documents), log_phi.shape[1]):
@@ -156,16 +156,16 @@ def responsibilities(
 ) -> Doubles:
     """Return the probability of each component of a document, (n, J) float64; rows sum to 1.
 
-    Bayes' theorem: w_j prod_w phi_jw^n_w over its sum. A document without words gets the weights.
-    So does a document with words that no component explains at the precision of ``log_phi``: its
-    log likelihoods are all minus infinity, and carry no information.
+    By Bayes' theorem this is w_j prod_w phi_jw^n_w over its sum. A document without words gets the
+    weights. So does a document with words that no component explains at the precision of ``log_phi``:
+    its log likelihoods are all minus infinity, and carry no information.
 
     Parameters
     ----------
     documents : Documents
     log_phi : (V, J)
     log_weights : (J,)
-        Some of them finite.
+        Log weights; at least one is finite.
     """
     logs = np.tile(log_weights, (len(documents), 1))
     non_empty = np.flatnonzero(documents.lengths > 0)
@@ -181,7 +181,7 @@ def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
     Parameters
     ----------
     documents : Documents
-        None of them empty.
+        Documents, all with words.
     words : int
         V.
     base : float

@@ -1,8 +1,8 @@
 """Log predictive density of whole documents under a mixture.
 
-Minus the mean over documents of log sum_j w_j prod_w phi_jw^n_w, without the multinomial coefficient,
-which no model changes (Baker et al. 2018, section 4.2). What a sample leaves of the stick predicts as
-the prior does. The posterior average takes the mean of densities over samples before the logarithm.
+The score is minus the mean over documents of log sum_j w_j prod_w phi_jw^n_w, without the multinomial
+coefficient, which is equal in all models (Baker et al. 2018, section 4.2). The rest of a sample's stick
+predicts as the prior does. The posterior average is the logarithm of the mean density over samples.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class MixtureScorer(DensityScorer):
     Parameters
     ----------
     held_out : HeldOut
-        With nothing observed.
+        Held-out documents without observed parts.
     options : MixtureOptions
         Resolved: the prior of components is read.
     words : int
@@ -56,10 +56,10 @@ class MixtureScorer(DensityScorer):
         Raises
         ------
         NumericalError
-            If one is not finite.
+            If a log density is not finite.
         """
         del key  # nothing is random
-        # log 0 after an underflow of single precision: the prior's term of the mixture covers it
+        # log 0 after an underflow of single precision does no harm: the mixture includes the prior's term
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():
@@ -73,7 +73,7 @@ class MixtureScorer(DensityScorer):
         return Estimate.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of the word frequencies of the training documents, plus 0.01 each."""
+        """Return the score of the training documents' word frequencies, each count increased by 0.01."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])

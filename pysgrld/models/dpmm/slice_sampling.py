@@ -6,16 +6,17 @@
 One iteration, given a minibatch S of the documents (Baker et al. 2018, section 4.2; exact with the whole
 corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 
-1. sticks and components move, given the allocations of S as they are, scaled to the corpus;
-2. c is drawn given the sticks, or before 1 given the number of components (see `Settings`). A
-   component without an order may then be born or die (`pysgrld.models.dpmm.births`);
+1. sticks and components move, given the current allocations of S, scaled to the corpus;
+2. c is drawn given the sticks; or it is drawn before step 1 given the number of components (see
+   `Settings`). If components have no order, a component may then be born or die
+   (`pysgrld.models.dpmm.births`);
 3. labels of components are swapped, given the allocations of all documents;
 4. slices u_i ~ U(0, w_{z_i}), and new components until the rest of the stick is below all of them;
 5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
-   components beyond the last occupied one go.
+   components beyond the last occupied one are removed.
 
-The order matters: c must be drawn by the sticks of 1 and before 3, and the weights of 5 are the
-likelihoods alone, as the slices have the w_j in them already. Proofs: docs/internals/mathematics.md.
+The order matters: c must be drawn given the sticks of step 1 and before step 3, and step 5 uses the
+likelihoods alone, as the slices already include the w_j. Proofs: docs/internals/mathematics.md.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from pysgrld.models.dpmm.births import Births
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
-#: Components that are drawn at a time when the stick must be broken further.
+#: Number of components drawn at a time when the stick must be broken further.
 CHUNK = 16
 #: Streams of the log-gamma draws of an iteration: sticks, components, c, a Beta, and all new ones.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: Entity of the uniform that chooses between the two laws of c.
+#: Entity of the uniform that chooses between the two gamma distributions of c.
 _CHOICE = 1 << 40
-#: First entity of the uniforms of label swaps, and how many each component reads.
+#: First entity of the uniforms of label swaps, and the number of uniforms per component.
 _SWAPS, _UNIFORMS = 1 << 41, 4
 #: Entity of the uniforms of a birth or a death.
 _BIRTHS = 1 << 42
 
 
 class Settings(NamedTuple):
-    """Settings of the sampling of a mixture.
+    """Settings of the sampler of a mixture.
 
     Attributes
     ----------
@@ -59,17 +60,17 @@ class Settings(NamedTuple):
     shape, rate : float
         Gamma prior of the concentration c.
     start : int
-        Components that documents are spread over at first.
+        Number of components among which documents are initially distributed.
     step, stick_step : float
-        Lengths h of the steps of components and of sticks; ``gibbs`` has none.
+        Lengths h of the steps of components and of sticks; not used by ``gibbs``.
     concentration : {"sticks", "escobar-west"}
-        What c is drawn given: the sticks, or the number of occupied components. The latter is
-        exact with ``gibbs``, and an approximation with stochastic steps.
+        Whether c is drawn given the sticks, or given the number of occupied components. The latter
+        is exact with ``gibbs``, and an approximation with stochastic steps.
     swaps : bool
-        Labels of components that have an order are swapped.
+        Whether labels of components that have an order are swapped.
     reuse : bool
-        Components beyond the last occupied one are kept and come back when their number does, as in
-        the released code of Baker et al.; they have a memory then.
+        Whether components beyond the last occupied one are kept, and used again when the number of
+        components grows, as in the released code of Baker et al.; the chain then remembers them.
     """
 
     algo: str = "gibbs"
@@ -90,7 +91,7 @@ class Mixture:
     Parameters
     ----------
     doc_ids : (D,) int64
-        Numbers of the documents, ascending: they key the randomness of each document.
+        Numbers of the documents, ascending, which key the randomness of each document.
     words : int
         V.
     settings : Settings
@@ -115,9 +116,9 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). In the order of their
-        # sticks, allocations carry more information on c than their number does: with sticks v_j ~
-        # Beta(1 + m_j, c + ...) the law of Escobar and West is not exact (0.04 clusters too many in
+        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). If components are ordered by
+        # their sticks, allocations have more information on c than their number: with sticks v_j ~
+        # Beta(1 + m_j, c + ...) the draw of Escobar and West is not exact (0.04 clusters too many in
         # a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep
         # the order: a component without documents in a minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
@@ -141,7 +142,7 @@ class Mixture:
 
     @property
     def sizes(self) -> Int64s:
-        """Documents of each component, (J,)."""
+        """Number of documents of each component, (J,)."""
         return np.bincount(self.z, minlength=self.components)
 
     @property
@@ -177,18 +178,18 @@ class Mixture:
         ids : (n,) int64
             Their numbers; distinct.
         pace : float
-            What the lengths of steps are multiplied by.
+            Factor on the lengths of steps.
 
         Raises
         ------
         NumericalError
-            If a component or a stick is no number any more.
+            If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # sticks are not in its law, so they are drawn next
+        if settings.concentration != "sticks":  # does not use sticks; they move next
             self._draw_concentration()
         if not self._ordered:
-            # occupied components are numbered from 0, and one is born or dies; all else is drawn next
+            # number occupied components from 0, and let one be born or die; all else is drawn next
             z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
             births = Births(documents, self.words, settings.base, self.concentration)
             choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
@@ -205,11 +206,11 @@ class Mixture:
             self._draw_concentration()
         chunks = 0
         if settings.swaps and self._ordered:
-            self._grow(0, CHUNK)  # the last occupied one may change places with the next
+            self._grow(0, CHUNK)  # the last occupied component may change places with the next one
             self._swap_labels()
             chunks = 1
         self._allocate(documents, ids, positions, chunks)
-        # components beyond the last occupied one go
+        # components beyond the last occupied one are removed
         k = int(self.z.max()) + 1
         self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
         if not settings.reuse:
@@ -217,7 +218,7 @@ class Mixture:
         self.step += 1
 
     def _draw_concentration(self) -> None:
-        """Draw c given the sticks, or given how many components are occupied.
+        """Draw c given the sticks, or given the number of occupied components.
 
         Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas.
         """
@@ -238,7 +239,7 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
-        """Move sticks and components, given allocations of some documents."""
+        """Move sticks and components, given allocations of the given documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
@@ -267,13 +268,13 @@ class Mixture:
     ) -> None:
         """Make Langevin steps of sticks and components.
 
-        The pair behind a stick makes an expanded-mean step, reflected at 0; components make one step of
+        The two gammas of a stick make an expanded-mean step, reflected at 0; components make one step of
         `pysgrld.samplers.sgrld`. docs/internals/mathematics.md, "Stochastic steps".
 
         Parameters
         ----------
         members : (2, J) float64
-            Documents in a component, and beyond it.
+            Numbers of documents in each component, and in all components after it.
         prior : (2, 1) float64
         counts : (V, J) float64
         scale, stick_h, h : float
@@ -330,14 +331,14 @@ class Mixture:
     def _uniforms(
         self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
     ) -> Doubles:
-        """Return uniforms of the iteration; a document has ordinal 0 for its slice, 1 for births."""
+        """Return uniforms of the iteration; a document uses ordinal 0 for its slice, 1 for births."""
         return core.uniforms(entity, ordinal, purpose=purpose, **self.key._asdict())
 
     def _swap_labels(self) -> None:
-        """Let components exchange their labels: any two that have documents, then neighbours.
+        """Swap labels of pairs of components: first pairs with documents, then neighbours.
 
-        Exact Metropolis steps given the allocations of all documents, whichever of them an iteration
-        sees. Pairs have no member in common, so all of a kind are decided at once.
+        These are exact Metropolis steps given the allocations of all documents, not only of the
+        minibatch. Pairs have no component in common, so all pairs of one kind are decided at once.
         docs/internals/mathematics.md, "Label swaps".
         """
         k, (one, two) = self.components, self._log_sticks
@@ -346,7 +347,7 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # for each place: its component after the swap, and the former place of its stick
+        # for each position: its component after the swap, and the former position of its stick
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
@@ -371,9 +372,9 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
-        """Draw slices, break the stick down to the least slice, and allocate documents to components.
+        """Draw slices, break the stick down to the smallest slice, and allocate documents to components.
 
-        ``chunks`` new components are there already.
+        ``chunks`` is the number of chunks of new components drawn before.
         """
         log_weights, log_rest = self.log_weights
         u = self._uniforms(ids, np.zeros(len(ids), np.int64), core.Purpose.slices)
@@ -402,7 +403,7 @@ class Mixture:
         )
 
     def _grow(self, chunk: int, n: int) -> None:
-        """Break the stick further: n new components, from the prior."""
+        """Break the stick further: draw n new components from the prior."""
         stream = _FRESH + 2 * chunk
         prior = np.array([[1.0], [self.concentration]])
         sticks = self._gamma(np.zeros((2, n)), prior, stream)
@@ -423,9 +424,9 @@ class Mixture:
         Parameters
         ----------
         documents : Documents
-            None of them empty.
+            Documents, all with words.
         leftover : bool
-            Whether the rest of the stick predicts as the prior does; else the weights are divided
+            Whether the rest of the stick predicts as the prior does; if not, the weights are divided
             by their sum, as in the released code of Baker et al.
         """
         (log_weights, log_rest), log_phi = self.log_weights, self.log_phi
@@ -437,9 +438,9 @@ class Mixture:
         return logs
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` (R, J) of some words, or all if None, and ``w`` (J + 1,).
+        """Return the current draw: ``phi`` (R, J) of these words, or of all if None, and ``w`` (J + 1,).
 
-        The last of the weights is the rest of the stick.
+        The last weight is the rest of the stick.
         """
         log_weights, log_rest = self.log_weights
         phi = exp(self.log_phi if words is None else self.log_phi[words])
@@ -463,7 +464,7 @@ class Mixture:
         Raises
         ------
         CheckpointError
-            If they are no state of this chain.
+            If the arrays are not a state of this chain.
         """
         current = self.arrays()
         for name, array in current.items():

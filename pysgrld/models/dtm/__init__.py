@@ -1,1 +1,1 @@
-"""Dynamic topics: words of a topic that change from slice to slice of time."""
+"""Dynamic topics: the words of a topic change from one time slice to the next."""

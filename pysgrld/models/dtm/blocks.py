@@ -1,9 +1,9 @@
-"""The block of dynamic topics: words that walk through the slices of time; and its start.
+"""The block of dynamic topics, random walks of log weights of words over time slices; and its start.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
-Documents of slice t are LDA's given phi_t (`pysgrld.models.token_topics`), which reads row w T + t
-of the topics for word w.
+Given phi_t, documents of slice t are as in LDA (`pysgrld.models.token_topics`), which reads row
+w T + t of the topics for word w.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, .
     )
 
 
-#: Settings of the short chains: what LDA has by default.
+#: Settings of the short chains: the defaults of LDA.
 _SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
 
 
 def steady_chain(
     options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
 ) -> BlockChain:
-    """Start a chain of LDA over the same documents, as if they had no time.
+    """Start a chain of LDA over the same documents, without their times.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def steady_chain(
 
 
 class WithoutSlices(NamedTuple):
-    """A source of documents that hides their slices of time."""
+    """A source of documents that hides their time slices."""
 
     source: Source
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: Standard deviations of a word's logarithm: from slice to slice, and at the start of its walk.
+#: Standard deviations of a word's log weight: between slices, and at the start of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
-#: Gibbs sweeps of a document at a visit.
+#: Number of Gibbs sweeps of a document at a visit.
 SWEEPS = 10
-#: Least token visits of a minibatch, in sweeps, for each cell of the topics: a step moves all cells.
+#: Minimum token visits (tokens times sweeps) of a minibatch per cell, as a step moves all cells.
 VISITS_PER_CELL = 0.5
-#: Rows that topics may have: words times slices.
+#: Maximum number of rows of the topics: words times slices.
 MOST_ROWS = 2**31 - 1
 
 _GROUP = "Time (--model dtm)"
@@ -83,7 +83,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column of time and the length of a slice."""
-        assert column is not None  # the model needs it
+        assert column is not None  # the option is required
         return column, asked_for(slices)
 
     def resolve(
@@ -120,7 +120,7 @@ class DynamicModel(Model["DynamicOptions"]):
             )
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[Message]:
-        """Describe the slices, and list the slices with few tokens."""
+        """Yield a remark on the slices, which lists slices without documents."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (
@@ -135,7 +135,7 @@ class DynamicModel(Model["DynamicOptions"]):
         yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count topics in all slices, minibatches, and documents in hand."""
+        """Return the bytes of topics in all slices, minibatches, and current documents."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -190,7 +190,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def short_chain(
         self, options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a short chain of topics that do not change: all slices begin with the same ones."""
+        """Start a short chain of topics that do not change over time: all slices start with them."""
         from pysgrld.models.dtm.blocks import steady_chain
 
         return steady_chain(options, stream, corpus, run_on)
@@ -198,7 +198,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains with an accept step, starting from the topics of a chain by minibatches."""
+        """Return chains with an accept step that start from the topics of a minibatch chain."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import chains_from
@@ -209,7 +209,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Score by document completion, each document by the topics of its slice."""
+        """Return a scorer by document completion that uses the topics of each document's slice."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.token_reader import gibbs_readers
 

@@ -24,7 +24,7 @@ class ExactDynamic(ExactTokens):
     def parts(
         options: DynamicOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], GibbsDocuments]:
-        """Return the block of walks, and documents by Gibbs sampling given them."""
+        """Return the block of topics, and the documents, sampled by Gibbs given the topics."""
         words = chain.topics.shape[0] // chain.topics.copies
         return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,
@@ -47,9 +47,9 @@ class ExactDynamic(ExactTokens):
         ----------
         sweeps : int
         other_chains : sequence of ExactDynamic
-            They follow this one.
+            Chains that sweep after this one.
         waiting : callable, optional
-            Called between chains; may raise, to stop.
+            Called between chains; it may raise an exception to stop.
         """
         for chain in (self, *other_chains):
             if chain is not self and waiting is not None:
@@ -58,7 +58,7 @@ class ExactDynamic(ExactTokens):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
-        """Return the current probabilities of the watched words, which are draws themselves."""
+        """Return the current probabilities of the watched words, which are a posterior draw."""
         watched = self._watched
         phi = self.states[self.topics.name].rows(watched.rows)
         probabilities: Doubles = phi[np.arange(len(phi)), watched.topics].astype(np.float64)

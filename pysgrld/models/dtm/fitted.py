@@ -1,4 +1,4 @@
-"""Runs of dynamic topics, read: topics in each slice of time, and over all of them."""
+"""Reading runs of dynamic topics: topics in each time slice, and their means over slices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pysgrld.types import Array, Condition, Doubles, Floats, Invariant
 
 
 class DynamicFitted(AdmixtureFitted):
-    """A trained run of dynamic topics, read.
+    """A trained run of dynamic topics, for reading.
 
-    A topic over the words is its mean over slices, each by its share of the tokens of training.
+    A topic over the words is its mean over slices, weighted by their shares of training tokens.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class DynamicFitted(AdmixtureFitted):
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the slices of time, the earliest first."""
+        """Names of the time slices, the earliest first."""
         names: tuple[str, ...] = self.record.options.found_slices.names
         return names
 
     @property
     def slice_shares(self) -> Doubles:
-        """Share of the tokens of training that each slice has, (T,)."""
+        """Share of each slice in the training tokens, (T,)."""
         tokens = np.array(self.record.options.found_slices.tokens, np.float64)
         if not tokens.sum():
             tokens = np.ones(len(self.slices))
@@ -58,12 +58,12 @@ class DynamicFitted(AdmixtureFitted):
         return shares
 
     def in_slices(self, draw: Draw) -> Floats:
-        """Return the topics over the words in each slice of time, (T, K, V); no copy."""
-        wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # by word
+        """Return the topics over the words in each time slice, (T, K, V), without copying."""
+        wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # word-major
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the topics over the words in a kept sample, (K, V), over all slices."""
+        """Return the topics over the words in a kept sample, (K, V), averaged over slices."""
         del layer  # there is one layer
         phi, shares = sample["phi"], self.slice_shares
         mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
@@ -72,7 +72,7 @@ class DynamicFitted(AdmixtureFitted):
         return mean.astype(np.float32)
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the topics over the words, (V, Kp) float32, over all slices."""
+        """Return the topics over the words, (V, Kp) float32, averaged over slices."""
         del layer  # there is one layer
         phi, shares = draw["phi"], self.slice_shares
         mean = np.zeros((len(phi) // len(shares), phi.shape[1]))

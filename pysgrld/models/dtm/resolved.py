@@ -26,12 +26,12 @@ class DynamicOptions(Resolved):
 
     @property
     def found_slices(self) -> FoundSlices:
-        """The slices of time, with their tokens.
+        """The time slices, with the number of tokens of each.
 
         Raises
         ------
         CheckpointError
-            If the run's record of them is damaged.
+            If the run's record of the slices is damaged.
         """
         slices = FoundSlices(*self.slices)
         if len({len(part) for part in slices[1:]}) > 1:
@@ -42,7 +42,7 @@ class DynamicOptions(Resolved):
 
     @property
     def slicing(self) -> Slicing:
-        """The slices of time, by which documents are put in one."""
+        """The time slices, and the rule that assigns documents to them."""
         from pysgrld.types import Slicing
 
         return Slicing(self.time, self.found_slices.names, self.found_slices.begins)

@@ -11,9 +11,9 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, us
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.types import Block
 
-#: Shape of the gamma prior of a learned alpha_k: an exponential law.
+#: Shape of the gamma prior of a learned alpha_k; 1 is an exponential distribution.
 ALPHA_SHAPE = 1.0
-#: Longest step of a learned alpha: Euler steps of 1/4 widen its law by a seventh.
+#: Longest step of a learned alpha; Euler steps of 1/4 widen its distribution by a seventh.
 MOST_ALPHA = 0.25
 
 
@@ -21,7 +21,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of the model: topics over words, and the priors that are learned.
 
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, with the default of a fixed alpha as its mean.
-    Published settings start as the papers do, at Gamma(1), not at the corpus's scale.
+    Published settings start as in the papers, at Gamma(1), not at the corpus's scale.
 
     Parameters
     ----------

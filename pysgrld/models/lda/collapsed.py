@@ -1,4 +1,4 @@
-"""Documents of LDA under collapsed Gibbs: the topics of all tokens are the chain's whole state.
+"""Documents of LDA under collapsed Gibbs: the chain's state is the topics of all tokens.
 
 Kernel: cpp/kernels/documents_collapsed.cpp.
 """
@@ -18,7 +18,7 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
 
-#: Seconds of a visit after which it looks at whether to stop.
+#: Seconds after which a visit checks whether it should stop.
 LOOK = 0.1
 
 
@@ -30,16 +30,16 @@ class CollapsedDocuments(TokenTopics):
     block : Block
         The topics over words, with their prior.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document, or None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document, or None if alpha_k are learned.
     sweeps : int
-        Over all tokens, an iteration.
+        Number of sweeps over all tokens per iteration.
     threads : int
-        The chain itself runs on one.
+        Number of threads; the chain itself uses one.
 
     Attributes
     ----------
     visited : (1,) int64
-        Documents that an interrupted visit has been to, in all sweeps together; else 0.
+        Number of documents that an interrupted visit has processed, over all sweeps; else 0.
     """
 
     def __init__(self, *, block: Block, alpha: float | None, sweeps: int, threads: int) -> None:
@@ -49,13 +49,13 @@ class CollapsedDocuments(TokenTopics):
         self.visited: Int64s = np.zeros(1, np.int64)
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Give all tokens topics by some sweeps given the topics over words."""
+        """Draw initial topics of all tokens, by some sweeps given the topics over words."""
         self.sample_first(key, draw, batch, self._threads)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sweep over all tokens, each given all others, and give the counts of words by topic.
+        """Draw the topic of each token given all other tokens' topics; return counts of words by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
@@ -70,21 +70,22 @@ class CollapsedDocuments(TokenTopics):
         batch: Minibatch,
         waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
-        """Visit the documents of several chains on one thread, token by token: as `visit` of each.
+        """Visit the documents of several chains on one thread, in turn token by token.
 
-        In a chain each draw waits for the one before; two together take little longer than one.
+        The result is that of `visit` of each chain. In a chain each draw waits for the draw before
+        it, so two chains together take little longer than one.
 
         Parameters
         ----------
         chains : sequence of CollapsedDocuments
-            Of the same documents, block and number of sweeps, and equally many `visited`.
+            Chains of the same documents, block and number of sweeps, with equal `visited`.
         keys : sequence of Key
-            Of the same seed and chain.
+            Keys of the same seed and chain.
         draws : sequence of Draw
         batch : Minibatch
             The whole corpus.
         waiting : callable, optional
-            Called between documents; may raise, to stop. The next visit then goes on from there.
+            Called between documents; it may raise an exception to stop. The next visit then continues.
         """
         first, k = chains[0], chains[0].topics
         assert first.token_ptr is not None
@@ -144,7 +145,7 @@ class CollapsedDocuments(TokenTopics):
 
     @property
     def _topics_of_tokens(self) -> Int32s:
-        assert self.z is not None  # the whole corpus is stored
+        assert self.z is not None  # set, as the whole corpus is stored
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:
@@ -163,7 +164,7 @@ class CollapsedDocuments(TokenTopics):
 
 
 class _Prior(NamedTuple):
-    """The prior of the cells: rows that differ, the row of each word, and sums over all V words."""
+    """The prior of the cells: its distinct rows, the row of each word, and sums over all V words."""
 
     rows: Floats
     of: Int32s

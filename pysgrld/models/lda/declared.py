@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Gibbs sweeps of a document at a visit; more if alpha is learned, as few sweeps would bias it.
+#: Number of Gibbs sweeps of a document at a visit; if alpha is learned, few sweeps would bias it.
 SWEEPS, LEARNING_SWEEPS = 10, 30
-#: Number of topics above which documents persist by default only if they are in use: the start and
-#: the end of a visit cost as much as ten sweeps, and documents take longer to find their topics.
+#: Number of topics above which a visit has more sweeps by default, and this number of sweeps: the start
+#: and the end of a visit cost as much as ten sweeps, and documents take longer to find their topics.
 MANY, MANY_SWEEPS = 128, 20
-#: Passes over a document at most, of variational Bayes; it converges before as a rule.
+#: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
@@ -89,8 +89,8 @@ class LDAModel(Model["LDAOptions"]):
             "step-size": (0.5, 10.0, 0.33),
             "lazy": "off",
         },
-        # the paper has "the same setting" as for SGRLD and names no step: the step is the default of
-        # smld
+        # the paper has "the same setting" as for SGRLD and gives no step size, so the default of smld
+        # is used
         "smld-2018": {
             "algo": "smld-approx",
             "topics": 50,
@@ -162,7 +162,7 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # training by minibatches of a stored corpus, without a preset
+        # whether training draws by minibatches of a stored corpus, without a preset
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )
@@ -173,17 +173,17 @@ class LDAModel(Model["LDAOptions"]):
             usual = usual and not (value["seed-words"] or value["keep-documents"])
             most = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = most if usual else 1
-        # None unless they persist: the identity of a run has no options that are None
+        # None unless documents persist, as the identity of a run omits options that are None
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
             if SAMPLERS[
                 value["algo"]
-            ].draws:  # expected counts, or means of several, vary too little
+            ].draws:  # expected counts, or means of several sweeps, vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
+        """Return the bytes of topics, minibatches, current documents and, for some samplers, all tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -250,7 +250,7 @@ class LDAModel(Model["LDAOptions"]):
     def short_chain(
         self, options: LDAOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a short chain of few sweeps; alpha is fixed: few sweeps would mislead a learned one."""
+        """Start a short chain of few sweeps; alpha is fixed, as few sweeps would bias a learned alpha."""
         if SAMPLERS[options.algo].draws and options.sweeps > self.short_sweeps:
             few = self.short_sweeps
             options = replace(options, sweeps=few, kept_sweeps=few - few // 2)
@@ -261,7 +261,7 @@ class LDAModel(Model["LDAOptions"]):
     def exact_chains(
         self, options: LDAOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains of collapsed Gibbs from the topics of a chain by minibatches."""
+        """Return chains of collapsed Gibbs that start from the topics of a minibatch chain."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.exact_tokens import chains_from
         from pysgrld.models.lda.exact import ExactLDA
@@ -270,7 +270,7 @@ class LDAModel(Model["LDAOptions"]):
         return chains_from(ExactLDA, chain, options, run_on, start=start)
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
-        """Score by document completion."""
+        """Return a scorer by document completion."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.lda.reader import lda_readers
 

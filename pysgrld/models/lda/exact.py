@@ -1,4 +1,4 @@
-"""The exact stage of LDA: chains of collapsed Gibbs, from the topics of a chain by minibatches."""
+"""Gibbs refinement of LDA: chains of collapsed Gibbs that start from topics of a minibatch chain."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         ----------
         sweeps : int
         other_chains : sequence of ExactLDA
-            Those that were interrupted elsewhere follow this one.
+            Chains that were interrupted at another document are swept after this chain.
         waiting : callable, optional
-            Called between documents; may raise, to stop. The next call then goes on from there.
+            Called between documents; it may raise an exception to stop. The next call then continues.
         """
         elsewhere = [c for c in other_chains if c._tokens.visited[0] != self._tokens.visited[0]]
         chains = (self, *(c for c in other_chains if c not in elsewhere))
@@ -79,7 +79,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         return np.ascontiguousarray(phi[:, : self.topics.shape[1]].T)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, and how many documents an interrupted visit has been to."""
+        """Return the topics of all tokens, and how many documents an interrupted visit processed."""
         return super().arrays() | {"visited": self._tokens.visited.copy()}
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
@@ -88,7 +88,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         Raises
         ------
         CheckpointError
-            If they are no state of this chain.
+            If the arrays are not a state of this chain.
         """
         super().restore(step, arrays)
         put_back({"visited": self._tokens.visited}, arrays)
@@ -109,7 +109,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         return self._visited
 
     def watched_words(self) -> Doubles:
-        """Return a draw given the counts of the mean, as for stored draws."""
+        """Return a draw of the watched probabilities given the counts of topics, as in stored draws."""
         z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
         phi = self.states[self.topics.name].rows(watched.rows)

@@ -17,7 +17,8 @@ from pysgrld.core.restore import check_positive, put_back
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
-#: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.
+#: A document has converged when gamma changes by less than this on average over topics, as in
+#: Hoffman's code.
 TOLERANCE = 1e-3
 #: Maximum number of passes over a document that is read and not trained on.
 PASSES = 100
@@ -33,7 +34,7 @@ class MeanFieldDocuments(DocumentSampler):
     alpha : float
         Symmetric Dirichlet parameter per topic.
     sweeps : int
-        Passes over a document at most.
+        Maximum number of passes over a document.
     threads : int
     """
 
@@ -45,13 +46,13 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Let gamma of all documents persist between visits; it starts as for new documents."""
+        """Let gamma of all documents persist between visits; it starts as in new documents."""
         self._gamma = self._start(len(documents))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Fit the minibatch's documents given exp(E log phi), and give expected counts of words by topic.
+        """Fit the minibatch's documents given exp(E log phi); return expected counts of words by topic.
 
         Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
         """
@@ -64,7 +65,7 @@ class MeanFieldDocuments(DocumentSampler):
         return {"phi": Counts(fitted.words, counts, batch.scale / UNIT, level)}
 
     def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
-        """Fit some documents: expected counts of words by topic, and tokens."""
+        """Fit the given documents; return expected counts of words by topic, and of tokens."""
         documents = Documents(batch.indptr, batch.indices, batch.counts)
         _, counts = self.fit(weights, documents, want_words=True, gamma=self._gamma)
         assert counts is not None
@@ -78,9 +79,9 @@ class MeanFieldDocuments(DocumentSampler):
         want_words: bool,
         gamma: Floats | None = None,
     ) -> tuple[Floats, Int64s | None]:
-        """Fit gamma of documents, (n, Kp); give it, and counts (R, Kp) in units of 2^-24.
+        """Fit and return gamma of documents, (n, Kp), and counts (R, Kp) in units of 2^-24.
 
-        Continue, in place, from ``gamma`` if it is not None; else start at 1.
+        The fit continues in place from ``gamma`` if it is not None; else it starts at 1.
         """
         gamma = self._start(len(documents)) if gamma is None else gamma
         counts = core.documents_mean_field(
@@ -109,12 +110,12 @@ class MeanFieldDocuments(DocumentSampler):
         return {} if self._gamma is None else {"gamma": self._gamma}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy gamma out of a checkpoint, if it persists.
+        """Copy gamma from the arrays of a checkpoint, if gamma persists.
 
         Raises
         ------
         CheckpointError
-            If it lacks it, or it is no Dirichlet parameter.
+            If gamma is missing, or is not a valid Dirichlet parameter.
         """
         put_back(self.arrays(), arrays)
         if self._gamma is not None:

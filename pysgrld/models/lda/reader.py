@@ -1,4 +1,4 @@
-"""Runs of LDA, read: proportions of documents given topics, predictions from them, and scores."""
+"""Reading runs of LDA: proportions of documents given topics, predictions from them, and scores."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PASSES = 100
 
 
 def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -> Readers:
-    """Return the maker of readers of documents for LDA.
+    """Return a factory of readers of documents for LDA.
 
     Parameters
     ----------
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document, or None if draws have one for each.
+        Symmetric Dirichlet prior per topic of a document, or None if draws include alpha_k.
     mean_field : bool
-        Whether documents are fitted by mean field, as in training; else their topics are sampled.
+        Whether documents are fitted by mean field, as in training; if not, their topics are sampled.
     """
     if not mean_field:
         return gibbs_readers(topics, alpha)
@@ -43,7 +43,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
 
 
 class MeanFieldReader(Reader):
-    """Documents read by mean-field variational Bayes, topics fixed; nothing is random, and nothing kept.
+    """Documents read by mean-field variational Bayes with fixed topics; no randomness, no state.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class MeanFieldReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Refuse to draw: documents are fitted.
+        """Refuse to draw, as documents are fitted.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no draws")
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
-        """Refuse to draw: documents are fitted.
+        """Refuse to draw, as documents are fitted.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no topics of tokens")
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
+        """Return the expected share of each topic in the tokens, from the last fit of documents, (K,)."""
         del layer  # there is one layer
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
@@ -123,7 +123,7 @@ class MeanFieldReader(Reader):
 
 
 class LDAFitted(AdmixtureFitted):
-    """A trained run of LDA, read: topics over words.
+    """A trained run of LDA, for reading: topics over words.
 
     Parameters
     ----------
