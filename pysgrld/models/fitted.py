@@ -128,11 +128,11 @@ class Fitted(ABC):
     sample_invariants, state_invariants : mapping of str to Invariant
         Invariants of the arrays of a kept sample, and of a checkpoint, by patterns of their names.
     no_mean : str or None
-        The reason why draws cannot be averaged, and topics not followed from draw to draw; None if
-        they can.
+        The reason why draws cannot be averaged, and topics not followed from draw to draw, or None
+        if they can.
     likeness : Likeness or None
-        Method that matches the topics of different draws; None if topics cannot be matched, so that
-        `quantities` are compared instead.
+        Method that matches the topics of different draws, or None if topics cannot be matched, so
+        that `quantities` are compared instead.
     titles : mapping of str to str
         Titles of `quantities` by name; empty if topics are matched.
     draws : bool

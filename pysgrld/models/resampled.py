@@ -1,8 +1,8 @@
-"""Refinement over resampled documents: how much topics would differ in another sample of documents.
+"""Refinement over resampled documents, to measure how much topics vary with the sample of documents.
 
-A replicate takes as many documents as the corpus has, with replacement, and continues a chain of the
-Gibbs refinement on them. A document that was taken w times is sampled once, and its tokens count w
-times: two copies of a document would mix more slowly and agree less with other samples of documents.
+A replicate draws as many documents as the corpus has, with replacement, and continues a chain of the
+Gibbs refinement on them. The topics of a document that was drawn w times are sampled once, and its tokens
+count w times: w copies would mix more slowly, and agree less with other samples of documents.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Documents, Floats, Int64s, Key, Minibatch
 
-#: Sweeps of a replicate; the second half is averaged.
+#: Number of sweeps of a replicate; topics are averaged over the second half.
 SWEEPS = 80
-#: Number of the first replicate in random keys: chains of the refinement have smaller ones.
+#: Number of the first replicate in random keys; chains of the refinement have smaller numbers.
 _FIRST_NUMBER = 16
 
 
 class WeightedDocuments(TokenTopics):
-    """Documents by Gibbs sampling given phi, whose tokens count as often as their document was taken.
+    """Documents by Gibbs sampling given phi; tokens count as often as their document was drawn.
 
     Parameters
     ----------
     weights : (n,) int64
-        How often each document counts, ascending, at least 1.
+        Number of times each document counts, ascending, at least 1.
     topics : int
     alpha : float or None
         Symmetric Dirichlet parameter per topic, or None if it is learned.
@@ -50,7 +50,7 @@ class WeightedDocuments(TokenTopics):
     def keep(self, documents: Documents) -> None:
         """Keep the topics of all tokens between visits; no token has a topic yet."""
         super().keep(documents)
-        #: Place of the first cell of each token's word in counts of words by topic, and its weight.
+        #: For each token: position of its word's row in counts of words by topic; and its weight.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )
@@ -58,7 +58,7 @@ class WeightedDocuments(TokenTopics):
         self._token_weights = np.repeat(self._weights.astype(np.float64), np.diff(self.token_ptr))
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Give all tokens topics by some sweeps given phi."""
+        """Draw initial topics of all tokens, by some sweeps given phi."""
         self.sample_first(key, draw, batch, self._threads)
 
     def visit(
@@ -97,7 +97,7 @@ class WeightedDocuments(TokenTopics):
         return statistics
 
     def _alpha_evidence(self, key: Key, alpha: Floats, batch: Minibatch, level: float) -> Counts:
-        """Return the statistics on alpha; documents of one weight are counted together."""
+        """Return the statistics on alpha; documents of equal weight are processed together."""
         tables, q = np.zeros(self._across, np.int64), np.zeros(len(self._weights))
         values, first = np.unique(self._weights, return_index=True)
         ends = [*first[1:].tolist(), len(self._weights)]
@@ -125,7 +125,7 @@ class Replicate(BlockChain):
     chain : ExactTokens
         The chain that it continues.
     number : int
-        Number of the replicate, from 0: its documents and its random numbers depend on it.
+        Number of the replicate, from 0, on which its documents and random numbers depend.
     threads : int
     """
 
@@ -162,12 +162,12 @@ class Replicate(BlockChain):
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
     def mean(self, waiting: Callable[[], None]) -> Floats:
-        """Sweep, and return the mean of the topics over the second half of the sweeps, (V, Kp).
+        """Make the sweeps, and return the mean topics over the second half of them, (V, Kp).
 
         Parameters
         ----------
         waiting : callable
-            Called between sweeps; may raise, to stop.
+            Called between sweeps; it may raise an exception to stop.
         """
         totals = self.totals()
         for sweep in range(SWEEPS):
@@ -180,7 +180,7 @@ class Replicate(BlockChain):
 
 
 def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
-    """Return the distinct documents of a sample with replacement, and how often each was taken.
+    """Draw documents with replacement; return the distinct ones, and how often each was drawn.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return some documents of a batch, in the given order, over the same words."""
+    """Return the given documents of a batch, in their order, over the same words."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

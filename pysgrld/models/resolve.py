@@ -1,6 +1,6 @@
-"""Defaults that depend on the corpus: one rule for every corpus, resolved to plain values.
+"""Defaults that depend on the corpus, computed as plain values by one rule for every corpus.
 
-The rule, and why, is in docs/choosing-a-sampler.md.
+docs/choosing-a-sampler.md has the rule and its reasons.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
-#: Cost of scoring with documents sampled afresh, in units of a score that continues their chains.
+#: Cost of a score with new chains of documents, in units of a score that continues their chains.
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
-#: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
+#: Number of documents of a stream held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
 #: If fewer full samples than this fit on disk, the run stores top-word samples, too.
 FEW = 40
@@ -45,8 +45,8 @@ class Resolution(NamedTuple):
 def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     """Resolve every option to a plain value.
 
-    Nothing here depends on the budget, the clock or the number of threads: a longer run must begin
-    with the shorter one.
+    No value depends on the budget, the clock or the number of threads, as a longer run must begin with
+    the same iterations as a shorter one.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     model.resolve(value, user_set, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
-    # fewer documents if the model's number is a quarter of the corpus or 80,000 tokens; more if
-    # they are short
+    # fewer documents than the model's number if that exceeds a quarter of the corpus or 80,000 tokens;
+    # more documents if they are short
     long_ones = 80_000 * d // max(1, facts.tokens)
     short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
     usually = max(model.minibatch, short_ones)
@@ -99,7 +99,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     chosen_settings = {name: value[name] for name in sampler.options}
     settings = sampler.resolved(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
-        # stepping all cells takes no longer than sampling; steps are as long as without that
+        # enough documents that stepping all cells takes no longer than sampling; step sizes do not change
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
@@ -119,10 +119,10 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # if documents are scored whole, a cell costs far more in an iteration than in a sample
+        # if documents are scored whole, cells cost much more in an iteration than in a sample
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # with lazy rows a step moves few of the words
+        read = min(tokens, facts.words / 2)  # with lazy rows a step moves few words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
         if not sampler.draws:  # documents have no persistent chains
@@ -139,12 +139,12 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
 
 
 def restored(values: Mapping[str, Any]) -> Resolved:
-    """Return resolved options as `Resolved.plain` gives them, as a run records them.
+    """Return the resolved options from the plain values that a run records (`Resolved.plain`).
 
     Parameters
     ----------
     values : mapping
-        By the names of options; ``model`` and ``algo`` are known ones.
+        Values by option name; ``model`` and ``algo`` must exist.
     """
     resolved: Resolved = model_of(values["model"]).resolved.of(
         values, SAMPLERS[values["algo"]].settings_class.of(values)
@@ -152,9 +152,9 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     return resolved
 
 
-#: Least work of training for each unit of work on posterior samples: samples take an eleventh of both.
+#: Minimum work of training per unit of work on posterior samples, which take at most 1/11 of both.
 BETWEEN_SAMPLES = 10
-#: Least token visits of training for each visit that scores the current topics.
+#: Minimum number of token visits of training per token visit that scores the current topics.
 BETWEEN_LOOKS = 40
 #: Nanoseconds of a token visit, without the part that grows with the topics.
 VISIT = 25.0
@@ -163,14 +163,14 @@ TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds that a unit of work takes, in addition to `VISIT` for a token visit.
+    """Nanoseconds per unit of work, in addition to `VISIT` for a token visit.
 
     Attributes
     ----------
     topic : float
-        For each topic in a token visit; visits of few sweeps take longer, for beginning and ending.
+        For each topic in a token visit; the start and end of a visit add to this if sweeps are few.
     cell : float
-        For a cell of the topics.
+        For each cell of the topics.
     """
 
     topic: float
@@ -181,7 +181,7 @@ class UnitTimes(NamedTuple):
         return VISIT + self.topic * topics
 
 
-#: Training steps cells; a sample averages and writes them.
+#: Unit times of training, which steps cells, and of a sample, which averages and writes cells.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
@@ -191,9 +191,9 @@ class Work(NamedTuple):
     Attributes
     ----------
     visits : float
-        Token visits.
+        Number of token visits.
     cells : float
-        Cells of the topics, K times words, that are stepped or kept.
+        Number of cells of the topics, K times words, that are stepped or kept.
     """
 
     visits: float
@@ -201,7 +201,7 @@ class Work(NamedTuple):
 
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
-    """Return the iterations from one posterior sample to the next.
+    """Return the number of iterations from one posterior sample to the next.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     topics : int
         K.
     least : int
-        The spacing if a sample costs nothing.
+        Minimum spacing, used if a sample costs nothing.
     """
     taken, between = (  # nanoseconds on one thread
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
@@ -219,13 +219,13 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
 
 
 def look_spacing(held_out: HeldOut | None, training: float) -> int:
-    """Return the least iterations from one look at the current topics to the next.
+    """Return the minimum number of iterations between two scores of the current topics.
 
     Parameters
     ----------
     held_out : HeldOut or None
         Documents with chains that start afresh at every evaluation.
     training : float
-        Token visits of an iteration; what else it does counts for nothing.
+        Number of token visits of an iteration; its other work is ignored.
     """
     return math.ceil(BETWEEN_LOOKS * visits(held_out, FRESH_SWEEPS) / max(training, 1.0))

@@ -1,14 +1,14 @@
 """Kept samples of topics: the invariants of their arrays, samples as counts, and top-word samples.
 
-A sample of topics that were drawn given the topics of all tokens is kept as the counts of these,
-compressed, about a byte for each cell that has tokens, and the address of its random numbers. Drawing
-from this law (`law_of`) gives the same bits again.
+If topics were drawn given the topics of all tokens, a sample is kept as the counts of these, compressed
+to about a byte for each cell that has tokens, and the address of its random numbers. Drawing again from
+this distribution (`law_of`) gives the same bits.
 
 A top-word sample has only the most probable words of every topic, for runs that can store few full
-samples on disk. All rows of a draw are brought up to date for one, including lazy rows. The gamma
-variate of a lazy row has no upper bound, so each row may be among the most probable. The sums of
-the topics are exact for all rows together only. A top-word sample is therefore a part of the full
-sample of its iteration, to the bit.
+samples on disk. To make one, all rows of a draw are brought up to date, including lazy rows: the gamma
+variate of a lazy row has no upper bound, so each row may be among the most probable, and the sums of
+topics are exact only for all rows together. A top-word sample is therefore exactly a part of the full
+sample of its iteration.
 """
 
 from __future__ import annotations
@@ -69,21 +69,21 @@ COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
 
 #: Mask of the lower 32 bits of a step.
 _LOW = (1 << 32) - 1
-#: Level of compression: higher levels save 7 % for 70 times the time.
+#: Compression level; higher levels save 7 % in 70 times the time.
 _LEVEL = 3
 
-#: Words that a top-word sample has of each topic.
+#: Number of words of each topic in a top-word sample.
 WORDS = 256
-#: Invariants of its arrays: ``words`` are the ids, ``phi`` their probabilities, the most probable
-#: first.
+#: Invariants of the arrays of a top-word sample: ``words`` are the ids, and ``phi`` their
+#: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: The next topic's words are looked for above this share of the last topic's least value.
+#: The next topic's words are first searched above this fraction of the last topic's minimum value.
 _ABOVE = 0.5
 
 
 def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
-    """Return drawn topics as counts, or None if they were not drawn given counts of tokens.
+    """Return drawn topics as counts, or None if the counts are not whole tokens.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
     Returns
     -------
     dict of (1, n) unsigned integers, or None
-        Packed counts, and the step. None if seed words have counts that are not whole.
+        Packed counts, and the step; or None if seed words have counts that are not whole numbers.
     """
     if law.counts.factor != 1.0:
         return None
@@ -111,7 +111,7 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
 
 
 def _packed(numbers: Array) -> Array:
-    """Return integers as a zstd frame, (1, n) uint8: all lowest bytes first, then all next ones."""
+    """Compress integers to a zstd frame, (1, n) uint8: all first bytes, then all second bytes, ..."""
     small = numbers.astype(np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<"))
     planes = small.view(np.uint8).reshape(len(small), small.itemsize).T
     engine = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
@@ -124,7 +124,7 @@ def _unpacked(frame: Array, n: int) -> Array:
     Raises
     ------
     ValueError
-        If the frame is damaged, or has not n integers.
+        If the frame is damaged, or does not have n integers.
     """
     if frame.dtype != np.uint8 or frame.ndim != 2 or len(frame) != 1:
         raise ValueError
@@ -173,7 +173,7 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
 
 
 def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
-    """Return the law from which the topics of a sample that is kept as counts were drawn.
+    """Return the distribution from which topics that are kept as counts were drawn.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> 
     block : Block
         The topics over words.
     seed, chain : int
-        Of the run.
+        Seed and chain of the run.
 
     Returns
     -------
@@ -234,15 +234,15 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     Returns
     -------
     dict
-        ``words`` (K, n) uint32 and ``phi`` (K, n) float32, n being 256, or V if less. The most
-        probable words come first, and of equal ones the word with the smaller number.
+        ``words`` (K, n) uint32 and ``phi`` (K, n) float32, with n = 256, or V if that is less. The
+        most probable words come first; words of equal probability are in the order of their ids.
     """
     k, v = phi.shape
     n = width(v)
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # sort few values if the values above a guess are enough
+        # sort only the values above a guess if these are enough
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
@@ -252,7 +252,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
 
 
 def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
-    """Look words of each topic up in a top-word sample.
+    """Look up words of each topic in a top-word sample.
 
     Parameters
     ----------
@@ -264,10 +264,10 @@ def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]
     Returns
     -------
     values : (K, n) float32
-        Probabilities of the words; a word that the sample lacks gets an upper bound, the sample's
-        least value.
+        Probabilities of the words; a word that is not in the sample gets an upper bound, the
+        topic's smallest value in the sample.
     censored : (K, n) bool
-        Whether the sample lacks them.
+        Whether each word is missing from the sample.
     """
     ids, phi = sample["words"], sample["phi"]
     values = np.empty(words.shape, np.float32)

@@ -1,4 +1,4 @@
-"""Seed words of topics as a prior: found in a vocabulary, and turned into counts of their cells."""
+"""Seed words of topics as a prior: finding them in a vocabulary, and computing their prior counts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pysgrld.options.spelling import fold
 from pysgrld.options.word_files import FoundSeeds, Pattern, seed_words
 from pysgrld.types import Seeds
 
-#: Words that a message names, at most.
+#: Maximum number of words that a message names.
 NAMED = 10
 
 
 def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
-    """Return the ids of the words that match a pattern, as written or else as the tokeniser writes it.
+    """Return the ids of words that match a pattern as written, or else as the tokeniser writes it.
 
-    None if the pattern matches no word; ``ids`` has the numbers of all words.
+    The list is empty if the pattern matches no word; ``ids`` has the ids of all words.
     """
     if isinstance(pattern, int):
         return [pattern] if 0 <= pattern < len(ids) else []
@@ -41,16 +41,16 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
     Parameters
     ----------
     seeds : object
-        ``--seed-words`` as it was given.
+        Value of ``--seed-words``.
     topics : int
         K.
     vocabulary : sequence of str or None
-        None if it is not known: words then stay words.
+        All words, or None if they are not known; then words are not replaced by ids.
 
     Raises
     ------
     UsageError
-        If more topics have seeds than there are, or one has none that the corpus knows.
+        If seeds are given for more than K topics, or no seed of a topic is in the corpus.
     """
     requested = seed_words(seeds)
     if len(requested) > topics:
@@ -80,7 +80,7 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
     Parameters
     ----------
     seeds : Any
-        ``--seed-words`` as it was given, or None.
+        Value of ``--seed-words``, or None.
     vocabulary : sequence of str
     """
     every = {word: i for i, word in enumerate(vocabulary)}
@@ -97,7 +97,7 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
 
 
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
-    """Return the names of the topics that have seeds, by number: the first ones, in the file's order.
+    """Return the names of the topics that have seeds, by number: the first topics, in the file's order.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
 def seeds_of(
     words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
 ) -> Seeds | None:
-    """Return the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
+    """Return the prior counts of seed words: ``seed-weight`` times N/K per topic, shared evenly.
 
-    None without seed words, or if their weight is 0.
+    Return None without seed words, or if their weight is 0.
 
     Parameters
     ----------

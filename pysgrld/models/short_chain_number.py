@@ -1,4 +1,4 @@
-"""How many short chains training begins with, and the memory that they take.
+"""The number of short chains at the start of training, and the memory that they need.
 
 No NumPy here: help must be instant.
 """
@@ -9,23 +9,26 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Tokens, cells of topics by words, and topics of all short chains up to which training begins with
-#: them: more cells or topics take more memory than topics themselves, more tokens need no such start.
+#: Training begins with short chains up to this number of tokens, of cells (topics times words), and of
+#: topics of all short chains: with more cells or topics they would take more memory than the topics of
+#: training, and a corpus with more tokens does not need them.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
-#: Fewest short chains with clusters that are better than random topics.
+#: Minimum number of short chains with clusters that are better than random topics.
 FEWEST = 2
-#: Part of an expected run that short chains may take, and the token visits of a run for each token
-#: of training: refinement of four chains by 400 sweeps, with visits that take as long as 2.5 of
-#: training, and half as much for training, scores, kept draws and replicates.
+#: Maximum fraction of an expected run for short chains, and the expected number of token visits of a
+#: run per training token: four chains of refinement by 400 sweeps, with visits that take as long as 2.5
+#: visits of training, and half as much again for training, scores, kept draws and replicates.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
-#: Token visits that take as long as stepping a cell of the topics of a short chain, and averaging it.
+#: Time of stepping and averaging a cell of a short chain's topics, in units of a token visit.
 CELL = 0.4
-#: Iterations of the warm-up of a short chain if the chain itself has none.
+#: Number of warm-up iterations of a short chain if the training chain has none.
 _WARM_UP = 50
 
 
 def most_starts(topics: int, words: int, tokens: int) -> int:
-    """Return the most short chains by default: 16, fewer for many topics, 1 (none) of a large corpus.
+    """Return the default maximum number of short chains.
+
+    This is 16, fewer if there are many topics, and 1 (no short chains) for a large corpus.
 
     Parameters
     ----------
@@ -41,20 +44,22 @@ def most_starts(topics: int, words: int, tokens: int) -> int:
 def affordable_starts(
     most: int, iteration_visits: float, cells: int, warm_up: int, tokens: int
 ) -> int:
-    """Return the number of short chains that take no more than a tenth of an expected run; 1: none.
+    """Return the number of short chains that take at most a tenth of an expected run.
+
+    The number 1 stands for no short chains.
 
     Parameters
     ----------
     most : int
-        As many at most, of `most_starts`.
+        Maximum number of short chains, from `most_starts`.
     iteration_visits : float
-        Token visits of an iteration of a short chain.
+        Number of token visits in an iteration of a short chain.
     cells : int
-        Cells of the topics, K times V.
+        Number of cells of the topics, K times V.
     warm_up : int
-        Iterations of the warm-up.
+        Number of warm-up iterations.
     tokens : int
-        Tokens of training.
+        Number of training tokens.
     """
     chain = short_chain_iterations(warm_up) * (iteration_visits + CELL * cells)
     number = min(most, int(PART_OF_RUN * RUN_VISITS * tokens / max(1.0, chain)))
@@ -62,12 +67,12 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the iterations of a short chain: the warm-up, and some with noise.
+    """Return the number of iterations of a short chain: the warm-up, and some with noise.
 
     Parameters
     ----------
     warm_up : int
-        Iterations of a chain's warm-up.
+        Number of warm-up iterations of a chain.
 
     Returns
     -------
@@ -78,7 +83,7 @@ def short_chain_iterations(warm_up: int) -> int:
 
 
 def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = None) -> int:
-    """Return the bytes of short chains: topics of all, the one that is trained, and their clusters.
+    """Return the bytes of short chains: all their topics, the chain in training, and clusters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one table of models. A model is a folder next to this file and a row here."""
+"""The table of all models. A model is a folder next to this file, and a row of this table."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def all_models() -> list[Model[Any]]:
 
 
 def scores() -> dict[str, Score]:
-    """Return the figures that held-out documents are scored by, by their names."""
+    """Return the scores of held-out documents of all models, by name."""
     return {model.score.name: model.score for model in all_models()}

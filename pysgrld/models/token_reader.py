@@ -1,4 +1,4 @@
-"""Documents with topics of tokens, read given topics: LDA's, for any sampler of the topics."""
+"""Reading documents with topics of tokens, as in LDA, for any sampler of the topics."""
 
 from __future__ import annotations
 
@@ -23,32 +23,33 @@ from pysgrld.evaluate.reader import (
 from pysgrld.models.token_topics import alpha_of, token_places
 from pysgrld.types import UNIT, Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
-#: Passes of collapsed variational inference over a new document: with more, the shares of its words
-#: become surer than the posterior is (docs/internals/mathematics.md, "New documents").
+#: Number of passes of collapsed variational inference over a new document. With more passes, the topic
+#: probabilities of its words become more certain than in the posterior
+#: (docs/internals/mathematics.md, "New documents").
 EXPECTED_PASSES = 8
 
 
 def gibbs_readers(topics: int, alpha: float | None) -> Readers:
-    """Return the maker of readers that sample the topics of documents' tokens.
+    """Return a factory of readers that sample the topics of documents' tokens.
 
     Parameters
     ----------
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document, or None if draws have one for each.
+        Symmetric Dirichlet prior per topic of a document, or None if draws include alpha_k.
     """
     return Readers((topics,), core.MAX_COLLECTED, partial(GibbsReader, topics, alpha))
 
 
 class GibbsReader(Reader):
-    """Documents read by collapsed Gibbs of their tokens' topics, phi fixed.
+    """Documents read by collapsed Gibbs sampling of their tokens' topics with fixed phi.
 
     Parameters
     ----------
     topics : int
     alpha : float or None
-        None if draws have one for each topic.
+        Symmetric Dirichlet prior per topic, or None if draws include alpha_k.
     documents : Documents
         Observed tokens, over the rows of phi that are given later.
     doc_ids : (n,) int64
@@ -73,11 +74,11 @@ class GibbsReader(Reader):
 
     @property
     def _fresh(self) -> bool:
-        """Whether the documents' kept chains have not begun yet."""
+        """Whether the documents' persistent chains have not started yet."""
         return bool((self._z < 0).any())
 
     def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
-        """Sum each topic's tokens over the kept sweeps, (n, Kp): expected ones in units of 2^-24."""
+        """Sum each topic's tokens over kept sweeps, (n, Kp); expected counts are in units of 2^-24."""
         _, counts = core.documents_gibbs(
             phi=weights_of(parts),
             topics=self.topics,
@@ -122,7 +123,8 @@ class GibbsReader(Reader):
         """Return (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
 
         The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
-        eq. 8): nothing is random, and it is nearer to the posterior's than a mean of fifty sweeps.
+        eq. 8): it is not random, and is nearer to the posterior expectation than a mean of
+        fifty sweeps.
         """
         del key, how, layer  # every visit is the same, and the model has one layer
         alpha = alpha_of(parts, self.alpha)
@@ -145,7 +147,7 @@ class GibbsReader(Reader):
         )
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Continue the documents' chains: return the last sweep's tokens, and theta given these alone."""
+        """Continue the documents' chains; return the last sweep's token counts, and theta given them."""
         del layer  # there is one layer
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = proportions_given(
@@ -166,7 +168,7 @@ class GibbsReader(Reader):
         return self._z
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the share of the tokens that each topic has as the documents' chains stand, (K,)."""
+        """Return the share of the tokens of each topic in the current state of the chains, (K,)."""
         del layer  # there is one layer
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts

@@ -1,4 +1,4 @@
-"""Documents with topics of tokens, by collapsed Gibbs given phi: LDA's, for any sampler of phi.
+"""Documents with topics of tokens, as in LDA, by collapsed Gibbs given phi, for any sampler of phi.
 
     theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 
@@ -7,8 +7,9 @@ An iteration (`pysgrld.chain.blocks.BlockChain.advance`), with a minibatch of B 
 1. rows of phi that its words need are brought up to date, and read;
 2. topics z of its tokens are sampled given phi, theta integrated out (`GibbsDocuments.visit`), and
    counted by word; if alpha is learned, its sufficient statistics are counted, too;
-3. counts times D/B are the corpus's, by which the sampler of topics moves phi, and that of shapes alpha;
-4. a learned eta is drawn given phi at intervals; given the counts if they cover the whole corpus.
+3. counts times D/B estimate the corpus's; given these, a sampler of topics moves phi, and a sampler of
+   shapes moves alpha;
+4. a learned eta is drawn given phi at intervals, or given the counts if they cover the whole corpus.
 
 Kernel: cpp/kernels/documents_gibbs.cpp.
 """
@@ -37,7 +38,7 @@ def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
     draw : Draw
         Rows of all blocks, word-major.
     alpha : float or None
-        The fixed prior, None if it is learned.
+        The fixed prior, or None if alpha is learned.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Co
     scale : float
         Training documents over documents of the minibatch, D/B.
     level : float
-        Multiple of the step size that moves alpha.
+        Factor on the step size of alpha.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-#: Sweeps by which tokens get their first topics, given topics over words.
+#: Number of sweeps that draw the initial topics of tokens, given topics over words.
 FIRST_SWEEPS = 10
 
 
@@ -98,11 +99,11 @@ class TokenTopics(DocumentSampler):
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document, or None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document, or None if alpha_k are learned.
     z : (N,) int32 or None
         Persistent topics of all tokens, -1 before the first visit, or None if topics do not persist.
     token_ptr : (n + 1,) int64 or None
-        Position of each document's first token in this array.
+        Position of each document's first token in ``z``.
     """
 
     by_document = frozenset({"z"})
@@ -117,7 +118,7 @@ class TokenTopics(DocumentSampler):
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
 
     def sample_first(self, key: Key, draw: Draw, batch: Minibatch, threads: int) -> None:
-        """Give the tokens that are kept their first topics, by some sweeps given topics over words."""
+        """Draw initial topics of the persistent tokens, by some sweeps given topics over words."""
         documents = GibbsDocuments(
             topics=self.topics,
             alpha=self.alpha,
@@ -137,12 +138,12 @@ class TokenTopics(DocumentSampler):
         return {} if self.z is None else {"z": self.z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the topics of all tokens out of a checkpoint, if they persist.
+        """Copy the topics of all tokens from the arrays of a checkpoint, if topics persist.
 
         Raises
         ------
         CheckpointError
-            If it lacks them, or has topics that there are not.
+            If the array is missing, or has topics outside 0 to K - 1.
         """
         put_back(self.arrays(), arrays)
         if self.z is not None:
@@ -157,9 +158,9 @@ class GibbsDocuments(TokenTopics):
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic, or None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic, or None if alpha_k are learned.
     sweeps, kept : int
-        Gibbs sweeps at a visit, and how many of them (the last) are collected.
+        Number of Gibbs sweeps at a visit, and number of last sweeps that are collected.
     rao_blackwell : bool
         Collect p_k / sum p of every token instead of its sampled topic.
     threads : int
@@ -177,14 +178,14 @@ class GibbsDocuments(TokenTopics):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        #: Whether some counts are spread over a word's row when all are added up.
+        #: Whether some counts are distributed over a word's topics only after all counts are summed.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the topics of the minibatch's tokens given phi; count words by topic.
+        """Sample the topics of the minibatch's tokens given phi; return counts of words by topic.
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
@@ -213,10 +214,11 @@ class GibbsDocuments(TokenTopics):
         return statistics
 
     def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
-        """Sample some documents: counts of words by topic, tokens, and counts yet to be spread.
+        """Sample the given documents; return counts of words by topic, and the number of tokens.
 
-        If alpha is learned, also its sufficient statistics from the topics of the last sweep:
-        tables, and q of each.
+        With `active`, also return counts that are not yet distributed over topics. If alpha is
+        learned, also return its sufficient statistics from the topics of the last sweep: tables, and
+        q of each document.
         """
         bucket = np.zeros(len(batch.words), np.int64) if self.active else None
         z, token_ptr = self.z, self.token_ptr

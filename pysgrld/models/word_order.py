@@ -1,4 +1,4 @@
-"""Words of topics and their order: the one place that scores the words which a topic is shown by."""
+"""The order of words in topics: scores of the words that represent a topic."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
 #: Standard normal quantile of the lower bound of a word's probability: one-sided, 95 %.
 QUANTILE = 1.645
-#: Mean tokens of a training document from which distinctive words are the default; docs/evaluation.md has
-#: the measurement.
+#: Minimum mean number of tokens of a training document for distinctive words as the default;
+#: docs/evaluation.md has the measurement.
 TOKENS_OF_DOCUMENT = 30.0
-#: The weight of exclusivity in FREX, and the lambda of relevance without a number.
+#: The weight of exclusivity in FREX, and the default lambda of relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: Most and fewest topics that are copied together, and the size of the copy in between.
+#: Maximum and minimum number of topics copied together, and the target number of cells of a copy.
 _TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
 _TINY = 1e-12
 
@@ -30,7 +30,7 @@ class WordOrder(NamedTuple):
     ----------
     name : {"distinctive", "probable", "frex", "relevance"}
     weight : float
-        Lambda of relevance, from 0 to 1; other orders have no use for it.
+        Lambda of relevance, from 0 to 1; other orders do not use it.
     """
 
     name: str
@@ -56,7 +56,7 @@ PROBABLE, DISTINCTIVE = WordOrder("probable"), WordOrder("distinctive")
 
 
 def parse_order(text: Any) -> WordOrder:
-    """Return the order that a person named.
+    """Return the order that the user named.
 
     Parameters
     ----------
@@ -84,15 +84,15 @@ def parse_order(text: Any) -> WordOrder:
 
 
 def default_order(documents: int, tokens: int) -> WordOrder:
-    """Return the order that a corpus's topics are shown in by default.
+    """Return the default order of words in the topics of a corpus.
 
-    Two distinctive words of one topic are seldom in one short document together, although both are of the
-    topic: there probable words are more coherent.
+    Two distinctive words of one topic seldom occur together in a short document, although both belong to
+    the topic, so probable words are more coherent if documents are short.
 
     Parameters
     ----------
     documents, tokens : int
-        Of training.
+        Number of training documents, and of their tokens.
     """
     return DISTINCTIVE if tokens >= TOKENS_OF_DOCUMENT * max(1, documents) else PROBABLE
 
@@ -103,8 +103,8 @@ class WordScorer:
     *Distinctive*: a lower bound of p(w|k) times the exclusivity p(w|k) / sum_j p(w|j). The bound is
     max(0, sqrt(p) - 1.645 sqrt(r / (4 N)))^2, as sqrt(count / N) has the variance r / (4 N) for every p,
     if r occurrences of the word come together (`WordTotals.repetition`, for documents of a sample). N is
-    the tokens of an average topic: with each topic's own, which depend on the documents read for them,
-    the measured coherence differs by 0.003 at most.
+    the number of tokens of an average topic. With each topic's own number, which depends on the documents
+    read for it, the measured coherence differs by at most 0.003.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class WordScorer:
         Topics K; further columns are padding.
     order : WordOrder
     tokens : int
-        Of training.
+        Number of training tokens.
     totals : WordTotals, optional
-        Of the training documents: for the repetition of words, by default 1, and for relevance their
-        shares, by default the mean in the topics.
+        Word totals of the training documents. They give the repetition of words, by default 1, and for
+        relevance the words' shares, by default the mean in the topics.
 
     References
     ----------
@@ -131,7 +131,7 @@ class WordScorer:
         self.order, self._phi, self._k = order, phi, k
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            for part in in_parts(phi, k):  # by topic: the same sum in both layouts of the matrix
+            for part in in_parts(phi, k):  # by topic, for the same sum in both layouts
                 self._total += part.sum(axis=0)
         self._total = np.maximum(self._total, 1e-300)
         repetition = 1.0 if totals is None else totals.repetition
@@ -174,17 +174,17 @@ class WordScorer:
 
 
 def top_words(phi: Floats, n: int) -> Int64s:
-    """Return the ids of the n most probable words of each topic, (K, n), the first first.
+    """Return the ids of the n most probable words of each topic, (K, n), the most probable first.
 
     Parameters
     ----------
     phi : (V, K)
     n : int
-        All words where V is less.
+        Number of words; all words are returned if V is less.
     """
     n = min(n, len(phi))
     found = np.empty((phi.shape[1], n), np.int64)
-    for topics in _parts(phi, phi.shape[1]):  # no copy of all topics
+    for topics in _parts(phi, phi.shape[1]):  # avoids a copy of all topics
         some = np.negative(phi[:, topics].T, order="C")
         words = np.argpartition(some, n - 1, axis=1)[:, :n]
         order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
@@ -212,7 +212,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        with np.errstate(invalid="ignore"):  # infinite weights are refused where they are read
+        with np.errstate(invalid="ignore"):  # infinite weights are refused when they are read
             values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 
@@ -229,7 +229,7 @@ def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
     Yields
     ------
     (n, V) float64
-        The fewer topics, the more words there are.
+        Copies with more words have fewer topics.
     """
     for topics in _parts(phi, k):
         yield np.array(phi[:, topics].T, np.float64, order="C")
@@ -241,6 +241,6 @@ def _parts(phi: Floats, k: int) -> Iterator[slice]:
 
 
 def _quantiles(values: Doubles) -> Doubles:
-    """Return the share of the values that are at most as great as each."""
+    """Return for each value the fraction of all values that are at most as large."""
     ranks: Doubles = np.searchsorted(np.sort(values), values, side="right") / len(values)
     return ranks

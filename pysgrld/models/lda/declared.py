@@ -183,7 +183,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of topics, minibatches, current documents and, for some samplers, all tokens."""
+        """Return the bytes of topics, minibatches, current documents and, for some samplers, tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 

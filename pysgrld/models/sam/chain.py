@@ -1,4 +1,4 @@
-"""The chain of a spherical admixture model: that of its one block, with the weights of words."""
+"""The chain of a spherical admixture model, with one block and the weights of words."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from pysgrld.types import Documents, Doubles, Int32s, Key, Positions
 
 #: Name of the weights of words in a draw, and in a checkpoint.
 IDF = "idf"
-#: Documents that are looked at together.
+#: Number of documents processed together.
 BLOCK = 4096
 
 
 class SphericalChain(BlockChain):
-    """A chain with draws that hold topics and the weights that documents are read by."""
+    """A chain with draws that have topics, and the weights of words for reading documents."""
 
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` of some words, or all if None, and ``idf`` of all."""
+        """Return the current draw: ``phi`` of these words, or all if None, and ``idf`` of all words."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return nothing: documents are sampled at the points to which topics move."""
+        """Return an empty draw, as documents are sampled at the points to which topics move."""
         del key, words
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros that topics are added to; their sum has the mean direction."""
+        """Return zeros to which topics are added; the direction of the sum is the mean direction."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the last minibatch's documents, and of the moves of topics.
+        """Return metrics of the last minibatch's documents, and of the topics' moves.
 
         The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1
-        for draws from the posterior, above 1 if noise of minibatches heats them.
+        for draws from the posterior, above 1 if noise of minibatches speeds topics up.
         """
         (points,) = self.states.values()
         assert isinstance(points, Points)
@@ -62,7 +62,8 @@ def chain(
     ----------
     options : SphericalOptions
     stream : Minibatches
-        Of a stored corpus; of one without documents weights and direction are 0, to be restored.
+        Minibatches of a stored corpus. If it has no documents, weights and direction are 0, and will
+        be restored.
     corpus : CorpusFacts
     run_on : RunOn
 
@@ -76,7 +77,7 @@ def chain(
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
     source = stream.source
-    # a saved model comes without its documents
+    # a saved model does not include its documents
     if isinstance(source, Documents) and not len(source):
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:
@@ -101,7 +102,7 @@ def chain(
 
 
 def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
-    """Return ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has.
+    """Return ln(D / df_w) of each word over the training documents, (V,): 0 if no document has it.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
 
 
 def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
-    """Return the normalised sum of the training documents' directions, (V,); 0 if none has a weight.
+    """Return the normalised sum of the training documents' directions, (V,): 0 if all weights are 0.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
     Returns
     -------
     array of float64, (V,)
-        A unit vector, m of Reisinger et al. (2010).
+        The unit vector m of Reisinger et al. (2010).
     """
     total = np.zeros(len(idf))
     for begin in range(0, len(train), BLOCK):

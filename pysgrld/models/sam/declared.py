@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 #: Default number of topics, and prior of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
-#: Concentrations for each word of the vocabulary, of documents, of topics, and of their mean.
+#: Concentrations, per word of the vocabulary: of documents, of topics, and of the topics' mean.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Trajectories of proportions at a visit, and the number kept; for variational Bayes, the maximum
-#: number of steps.
+#: Number of trajectories of proportions at a visit, and number kept; for variational Bayes, the
+#: maximum number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
-#: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
+#: Step sizes of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
 STEP = (0.6, 30.0, 0.7)
 
 _GROUP = "Directions (--model sam)"
-#: Steps of variational Bayes in presets: until documents have converged.
+#: Options of variational Bayes in presets, with enough steps for documents to converge.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
 _WHOLE = "held-out documents are scored whole"
 _STORED = "documents are weighed by how many have a word, so the corpus is stored first"
@@ -153,7 +153,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, priors and steps by the vocabulary, and switch off options without effect."""
+        """Resolve topics, priors and steps given the vocabulary; switch off options without effect."""
         algo, v = value["algo"], facts.words
         value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
@@ -169,7 +169,7 @@ class SphericalModel(Model["SphericalOptions"]):
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[Message]:
-        """Refuse a vocabulary without room for the topics; warn if proportions mix slowly."""
+        """Refuse a vocabulary that is too small for the topics; warn if proportions mix slowly."""
         check_room(options.topics, facts.words)
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
@@ -179,7 +179,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count topics, documents in hand and held-out documents."""
+        """Return the bytes of topics, current documents and held-out documents."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -208,14 +208,14 @@ class SphericalModel(Model["SphericalOptions"]):
     def scorer(
         self, options: SphericalOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Score whole documents by their log-perplexity."""
+        """Return a scorer of whole documents by their log-perplexity."""
         from pysgrld.models.sam.score import LogPerplexity
 
         return LogPerplexity(options, held_out, words, threads)
 
 
 def check_room(topics: int, words: int) -> None:
-    """Refuse a vocabulary with indistinguishable directions, or without room for the topics.
+    """Refuse a vocabulary of one word, or one with fewer words than topics.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def check_room(topics: int, words: int) -> None:
     Raises
     ------
     CorpusError
-        If there is one word only.
+        If there is only one word, so that all directions are equal.
     UsageError
         If there are more topics than words.
     """

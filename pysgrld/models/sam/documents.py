@@ -1,15 +1,16 @@
-"""An iteration of the spherical admixture model: documents given topics, and the potential of the topics.
+"""Documents of the spherical admixture model given topics, and the potential of the topics.
 
     mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
     v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
 
-(Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) With a minibatch:
+(Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) In an iteration
+with a minibatch:
 
 1. its documents become unit vectors v_d: counts, weighted and divided by their norm;
 2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from the end
    of the last iteration or from least squares (`pysgrld.models.sam.proportions`);
 3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the proportions
-   (`SphericalPotential`), under a sampler of directions, which asks for it as it moves.
+   (`SphericalPotential`), under a sampler of directions, which evaluates it as it moves.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
-#: Share of trajectories of proportions that their step is adapted to accept, and by how much at a time.
+#: Target acceptance rate of the trajectories of proportions, and the rate at which their step adapts.
 ACCEPTED, RATE = 0.8, 0.05
-#: First step of proportions, in units of their posterior's scale 1 / sqrt(kappa).
+#: First step size of proportions, in units of their posterior's scale 1 / sqrt(kappa).
 FIRST_STEP = 0.2
 
 
@@ -56,7 +57,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
     Returns
     -------
     tuple of Block
-        ``phi`` (V, K), a topic a column of length 1.
+        ``phi`` (V, K); each topic is a column of length 1.
     """
     return (
         Block(
@@ -85,12 +86,12 @@ class SphericalDocuments(DocumentSampler):
     Attributes
     ----------
     length : (1,) float64
-        Step of proportions: adapted in the burn-in, then frozen.
+        Step size of proportions, which is adapted in the burn-in, then frozen.
     moved : (2,) float64
-        Share of trajectories accepted and squared jump of proportions, as of the last visit.
+        Fraction of trajectories accepted, and squared jump of proportions, in the last visit.
     kept : (n, Kp) float64 or None
-        Proportions from which documents of the whole corpus continue, -1 before their first visit,
-        or None if they start afresh.
+        Proportions from which documents of the whole corpus continue, -1 before the first visit, or
+        None if documents start afresh at each visit.
     """
 
     def __init__(
@@ -118,17 +119,17 @@ class SphericalDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents; it samples them on demand."""
+        """Return the potential of the minibatch's documents, which samples proportions on demand."""
         del key, draw, comm  # the energy is evaluated at the points to which topics move
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the moves of proportions in the last visit."""
+        """Return metrics of the proportions' moves in the last visit."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the step of proportions, the weights of words, and proportions if they persist."""
+        """Return the step size of proportions, the weights of words, and proportions if they persist."""
         state: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
@@ -154,7 +155,7 @@ class SphericalPotential:
     ----------
     directions : Directions
     samples : (n, N, Kp) float32
-        Proportions of each document, as they were sampled last.
+        Last sample of the proportions of each document.
     """
 
     def __init__(self, documents: SphericalDocuments, batch: Minibatch) -> None:
@@ -164,7 +165,7 @@ class SphericalPotential:
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample the proportions given x, (V, Kp), and return energy and gradient there."""
+        """Sample the proportions given x, (V, Kp), and return energy and gradient at x."""
         mine = self.documents
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         theta = mine.kept
@@ -191,7 +192,7 @@ class SphericalPotential:
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, the proportions as they were sampled last."""
+        """Return energy and gradient at x, given the last sample of the proportions."""
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
@@ -201,9 +202,9 @@ class SphericalPotential:
     ) -> EnergyGradient:
         """Return the energy, its Euclidean gradient, and on request the variance of the gradient.
 
-        The variance of a coordinate, the same for all of a topic, is estimated by two halves of the
-        minibatch: the trace of the covariance of the sum over its n documents, drawn without replacement,
-        over the V - 1 dimensions of the sphere.
+        The variance of a coordinate, equal for all coordinates of a topic, is estimated from two halves
+        of the minibatch. It is the trace of the covariance of the sum over the n documents, drawn without
+        replacement, divided by the V - 1 dimensions of the sphere.
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
@@ -238,9 +239,9 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of some documents in a row plus ``pull`` times the prior's, and cosines.
+        """Return the gradient of consecutive documents plus ``pull`` times the prior's, and cosines.
 
-        The cosines of documents with their mixtures of topics are summed.
+        The cosines of documents with their mixtures of topics are returned as a sum.
         """
         mine, vectors = self.documents, self.directions
         prior, (first, last) = mine.prior, vectors.indptr[[begin, end]]

@@ -1,4 +1,4 @@
-"""A trained run of a spherical admixture model, read: topics and their means are directions."""
+"""Reading a trained run of a spherical admixture model: topics and their means are directions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from pysgrld.types import (
 
 #: Number of documents in a block of inferred proportions.
 BLOCK = 4096
-#: Trajectories for the proportions of a new document, and how many of their ends are averaged.
+#: Number of trajectories for the proportions of a new document, and number of averaged ends.
 NEW = (100, 50)
-#: Trajectories before the first draw of a document's proportions, and between draws.
+#: Number of trajectories before the first draw of a document's proportions, and between draws.
 FIRST, FURTHER = 25, 2
 
 
@@ -75,7 +75,7 @@ def cosine(a: Floats, b: Floats) -> Doubles:
 
 
 class SphericalFitted(BlockFitted):
-    """A trained run of topics that are points on a sphere.
+    """A trained run, for reading, with topics that are points on a sphere.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample, of these words or of all words if None."""
+        """Return the draw of a stored sample for these words, or for all words if None."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
@@ -143,7 +143,7 @@ class SphericalFitted(BlockFitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
 
-        A document without weight has the prior's mean, 1/K.
+        A document without weighted words has the prior mean, 1/K.
         """
         del layer  # there is one layer
         options, k = self.record.options, self.layers[0]
@@ -200,7 +200,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Return the step size of proportions: that of training, if it had the same parametrisation."""
+        """Return the step size of proportions: that of training, if the parametrisation is the same."""
         options = self.record.options
         if options.theta_parametrisation == "root":
             with placed(self.record.place):
@@ -210,7 +210,7 @@ class SphericalFitted(BlockFitted):
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the mean proportion of each topic in some documents, (K,), or None without documents."""
+        """Return the mean proportion of each topic in the documents, (K,), or None without documents."""
         training = documents()
         if training is None:
             return None

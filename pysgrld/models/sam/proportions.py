@@ -18,7 +18,7 @@ from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key
 
 
 class Directions(NamedTuple):
-    """Documents as unit vectors, in compressed sparse rows; one without weight is 0.
+    """Documents as unit vectors, in compressed sparse rows; documents without weight are 0.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Directions(NamedTuple):
 
 
 def directions(documents: Documents, idf: Doubles) -> Directions:
-    """Weigh counts n_dw by idf_w, and divide every document by its norm.
+    """Multiply counts n_dw by idf_w, and divide every document by its norm.
 
     Parameters
     ----------
     documents : Documents
     idf : (V,) float64
-        Weights of words: 1 for ``tf``.
+        Weights of words, all 1 for ``tf``.
     """
     weights = documents.counts * idf[documents.indices]
     norms = np.sqrt(documents.summed(weights * weights))
@@ -57,7 +57,7 @@ def directions(documents: Documents, idf: Doubles) -> Directions:
     return Directions(documents.indptr, documents.indices, values)
 
 
-# ---- inner products, which are all that proportions depend on
+# ---- inner products, which determine the distribution of proportions
 
 
 class Products(NamedTuple):
@@ -74,7 +74,7 @@ class Products(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """The prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma), mu integrated out.
+    """The prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma), with mu integrated out.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def products_of_draw(
 def start(products: Products, topics: int) -> Doubles:
     """Fit proportions by least squares, G^-1 b, floored at 0.1/K and normalised, (n, Kp).
 
-    Liu, Zhu and Song (2016) start there. Solved by elimination, each document on its own.
+    Liu, Zhu and Song (2016) start from these. Each document is solved separately, by elimination.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def start(products: Products, topics: int) -> Doubles:
     gram = products.gram[:topics, :topics].copy()
     gram[np.diag_indices(topics)] += 1e-9 * max(1e-30, float(np.trace(gram)) / topics)
     right = products.along[:, :topics].T.copy()
-    for k in range(topics):  # symmetric and positive: pivots need no search
+    for k in range(topics):  # the matrix is symmetric and positive, so no pivoting is needed
         pivot = gram[k] / gram[k, k]
         row = right[k] / gram[k, k]
         factor = gram[:, k].copy()
@@ -162,7 +162,7 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    # document by document: the order of a sum depends on the layout of the array
+    # contiguous by document, as the order of a sum depends on the layout of the array
     proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)
@@ -170,18 +170,18 @@ def start(products: Products, topics: int) -> Doubles:
 
 
 class Walk(NamedTuple):
-    """The posterior that proportions are drawn from, and the trajectories that draw them.
+    """The posterior of proportions, and the trajectories that draw from it.
 
     Attributes
     ----------
     topics : int
     kappa, alpha : float
     parametrisation : str
-        "root": on the sphere of square roots, theta_k = x_k^2. The density of x there is that of
-        theta times prod_k |x_k|, even in every coordinate, so that no reflection is needed. "flat":
+        "root": on the sphere of square roots, theta_k = x_k^2. The density of x is that of theta
+        times prod_k |x_k|; it is even in every coordinate, so that no reflection is needed. "flat":
         on the simplex itself, lines reflected at the faces, as the paper's code has it.
     trajectories, kept, leaps : int
-        Trajectories at a visit, how many of their ends are kept, and steps of each.
+        Number of trajectories at a visit, number of their ends that are kept, and steps of each.
     """
 
     topics: int
@@ -200,9 +200,9 @@ class Walked(NamedTuple):
     ----------
     samples : (n, kept, Kp) float32
     acceptance : float
-        Share of the trajectories that was accepted.
+        Fraction of the trajectories that were accepted.
     jump : float
-        Mean squared distance of theta that a trajectory went.
+        Mean squared distance in theta that trajectories moved.
     """
 
     samples: Floats
@@ -221,7 +221,7 @@ def walk(
     work: core.Workspace,
     threads: int,
 ) -> Walked:
-    """Draw proportions of documents: they start at ``theta``, and their end is written to it.
+    """Draw proportions of documents, which start at ``theta``; the last ones are written to it.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def walk(
     length : float
         Size of a step.
     doc_ids : (n,) int64
-        Key the documents' randomness.
+        Ids of the documents, which key their randomness.
     theta : (n, Kp) float64
         Changed in place; rows sum to 1.
     purpose : Purpose

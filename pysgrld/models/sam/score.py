@@ -1,9 +1,10 @@
 """Log-perplexity of whole documents under directions (Liu, Zhu and Song 2016, section 5.3).
 
-Minus the mean over documents of ln p(v_d), p averaged over posterior samples of the topics and over
-proportions drawn from the prior, the same for all documents. The largest of its terms dominates:
-the estimate is far too high if the concentration is large, and can be compared at equal settings
-only. A second estimate uses importance sampling, with proposals that are fitted to each document.
+The score is minus the mean over documents of ln p(v_d); p is averaged over posterior samples of the
+topics, and over proportions drawn from the prior, the same for all documents. As the largest term of
+the average dominates, the estimate is far too high if the concentration is large, and scores can be
+compared only at equal settings. A second estimate uses importance sampling, with proposals that are
+fitted to each document.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ LOG_PERPLEXITY = Score(
         ),
     ),
 )
-#: Proportions drawn from the prior, as many as the paper's code has.
+#: Number of proportions drawn from the prior, as in the paper's code.
 DRAWS = 200
-#: Proportions drawn for each document by importance sampling, and samples between such estimates.
+#: Number of proportions that importance sampling draws per document; and number of samples from one
+#: such estimate to the next.
 PROPOSALS, SPARSE = 50, 20
 #: Streams of the random numbers of proportions from the prior and of importance samples.
 _PRIOR, _PROPOSAL = 201, 202
@@ -54,9 +56,9 @@ class LogPerplexity(DensityScorer):
     ----------
     options : SphericalOptions
     held_out : HeldOut
-        With nothing observed.
+        Held-out documents without observed parts.
     words : int
-        Vocabulary size V: the lengths of mixtures of topics depend on each word.
+        Vocabulary size V; all words are needed, as the lengths of mixtures of topics depend on them.
     threads : int
     """
 
@@ -66,8 +68,8 @@ class LogPerplexity(DensityScorer):
         whole = held_out.held_out
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
-        self.proposed = 0  # samples that were scored by importance sampling
-        self._better: Doubles = np.zeros(len(whole))  # log of the sum of densities of these
+        self.proposed = 0  # number of samples scored by importance sampling
+        self._better: Doubles = np.zeros(len(whole))  # log of the sum of their densities
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
         self._work = core.Workspace()
@@ -92,7 +94,7 @@ class LogPerplexity(DensityScorer):
     def importance(self, key: Key, parts: Draw) -> Doubles:
         """Return the log density of every document by importance sampling of its proportions.
 
-        The proposal is a Dirichlet law with the mean and the total variance of samples from the
+        The proposal is a Dirichlet distribution with the mean and the total variance of samples from the
         posterior of the document's proportions.
         """
         k, alpha, kappa = self.options.topics, self.options.alpha, self.options.kappa
@@ -153,7 +155,7 @@ class LogPerplexity(DensityScorer):
     def unigram(self, counts: Int64s) -> Estimate:
         """Return the score of the direction of the training words' frequencies, weighted equally.
 
-        NaN before a draw has brought the weights.
+        The score is NaN before the first draw, which has the weights of words.
         """
         whole, v = self.held_out.held_out, len(counts)
         if self._idf is None:
@@ -207,7 +209,7 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
         Parameters above 0.
     key : Key
     stream : int
-        Separates these random numbers from others of the key.
+        Separates these random numbers from other random numbers of the key.
     threads : int
     """
     logs = np.zeros_like(shape)

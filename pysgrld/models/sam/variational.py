@@ -1,4 +1,4 @@
-"""Documents of a spherical admixture model by variational Bayes, and the potential that they make.
+"""Documents of a spherical admixture model by variational Bayes, and the potential of the topics.
 
 Reisinger, Waters, Silverthorn and Mooney (2010): topics are q(beta_k) = vMF(bt_k, sigma), their mean
 q(mu) = vMF(mt, kappa0), and proportions q(theta_d) = Dir(at_d). With a = A(sigma) and a0 = A(kappa0),
@@ -6,17 +6,18 @@ ratios of Bessel functions, a bt_k is the mean of a topic. The objective at the 
 
     J = a0 ||R|| + sum_d J_d,    R = kappa0 m + a sigma sum_k bt_k.
 
-With s = sum_k at_dk, the part of a document is
+With s = sum_k at_dk, the term of a document is
 
     J_d = kappa rho_d + E_q ln Dir(theta_d | alpha) - E_q ln q(theta_d),
     rho_d = a at_d^T bt^T v_d / (s sqrt(E_d)),
     E_d = (s + (1 - a^2) sum_k at_dk^2 + a^2 at_d^T bt^T bt at_d) / (s (s + 1)),
 
-E_d being E ||beta theta_d||^2 exactly, and rho_d a stand-in for the expected cosine: J is no bound. In an
-iteration, J_d is climbed by Newton steps in ln at_d, damped by the Fisher information of q (`fit`); then
-the topics move by the gradient of -J, documents scaled to the corpus (`VariationalPotential`).
+E_d is exactly E ||beta theta_d||^2, but rho_d only approximates the expected cosine, so J is no bound. In
+an iteration, Newton steps in ln at_d increase J_d, damped by the Fisher information of q (`fit`); then
+the topics move by the gradient of -J, with documents scaled to the corpus (`VariationalPotential`).
 
-Documents are the last axis of all arrays up to `fit`, and none depends on which others are there.
+In all functions up to `fit`, documents are the last axis of arrays, and results of a document do not
+depend on the other documents.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
-#: Documents that are fitted together.
+#: Number of documents fitted together.
 BLOCK = 256
-#: Parameters are never below this.
+#: Minimum value of parameters.
 LEAST = 1e-5
-#: A document has converged when its next step promises less than this, in nats.
+#: A document has converged when the predicted gain of its next step is less than this, in nats.
 TOLERANCE = 1e-4
-#: No parameter changes by more than this factor's logarithm in a step.
+#: Maximum change of the logarithm of a parameter in a step.
 LONGEST = 2.0
-#: Damping of the first step, and its factor after a step that was refused.
+#: Damping of the first step, and factor on the damping after a refused step.
 DAMPING, MORE = 1.0, 8.0
 
 
 class Law(NamedTuple):
-    """The law of documents given the topics' laws.
+    """The distribution of documents given the topics' variational distributions.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """The expected cosines rho of documents under their laws, with the terms that they are computed from.
+    """The expected cosines rho of documents, with the terms from which they are computed.
 
     Attributes
     ----------
@@ -150,7 +151,7 @@ def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -
 
 
 def objective(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
-    """Compute J_d of documents but for a constant, (n,); arguments as `expected_cosines` has them."""
+    """Compute J_d of documents up to a constant, (n,); arguments are as in `expected_cosines`."""
     return _value(shapes, expected_cosines(shapes, gram, along, law), gamma_functions(shapes), law)
 
 
@@ -165,7 +166,7 @@ def _value(shapes: Doubles, cosines: Cosines, gammas: GammaFunctions, law: Law) 
 
 
 class Expansion(NamedTuple):
-    """The objective of documents near their parameters, by ln at.
+    """Second-order expansion of the objective of documents in ln at.
 
     Attributes
     ----------
@@ -182,7 +183,7 @@ class Expansion(NamedTuple):
 
 
 def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
-    """Compute J_d with its first and second derivatives; arguments as `expected_cosines` has them."""
+    """Compute J_d with its first and second derivatives; arguments are as in `expected_cosines`."""
     k = len(shapes)
     cosines, gammas = expected_cosines(shapes, gram, along, law), gamma_functions(shapes)
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
@@ -212,9 +213,10 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
 
 
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
-    """Solve symmetric systems, (K, K, n) and (K, n), by elimination, which overwrites them.
+    """Solve symmetric systems, (K, K, n) and (K, n), by elimination; overwrite both arrays.
 
-    Returns the solutions, and the least pivot of each: it is above 0 for a positive matrix.
+    Return the solutions, and the minimum pivot of each system, which is above 0 if its matrix is
+    positive definite.
     """
     k = len(right)
     least = np.full(right.shape[1], np.inf)
@@ -232,17 +234,17 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
-    """Climb J_d of documents from ``shapes``, in place; it never falls.
+    """Increase J_d of documents from ``shapes``, in place; no step decreases it.
 
     Parameters
     ----------
     shapes : (n, K)
-        At least `LEAST`.
+        Parameters of documents, at least `LEAST`.
     gram : (K, K)
     along : (n, K)
     law : Law
     passes : int
-        Steps of a document at most, until it has converged.
+        Maximum number of steps of a document; it has fewer if it converges.
     """
     diagonal = np.arange(len(gram))
     for begin in range(0, len(shapes), BLOCK):
@@ -253,7 +255,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         for _ in range(passes):
             now = block[:, going]
             expansion = expand(now, gram, toward[:, going], law)
-            # a parameter at its minimum stays if the gradient points down
+            # a parameter at its minimum stays there if the gradient is negative
             held = (now <= LEAST) & (expansion.gradient < 0.0)
             gradient = np.where(held, 0.0, expansion.gradient)
             matrix = expansion.curvature + damping[going] * expansion.metric
@@ -274,7 +276,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the law of documents over a vocabulary of ``words`` words.
+    """Return the constants of the distribution of documents over ``words`` words.
 
     Parameters
     ----------
@@ -292,14 +294,14 @@ def law_of(options: SphericalOptions, words: int) -> Law:
 
 
 def started(products: Products, law: Law, topics: int) -> Doubles:
-    """Return the parameters that a fit starts from, (n, K): least squares, about as sharp as the fit."""
+    """Return starting parameters of a fit, (n, K), by least squares, about as concentrated as the fit."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
     shapes: Doubles = sharp * start(products, topics)[:, :topics]
     return shapes
 
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
-    """Fit the laws of documents, and return the means of their proportions, (n, K); rows sum to 1."""
+    """Fit the documents, and return the means of their proportions, (n, K); rows sum to 1."""
     k, law = options.topics, law_of(options, words)
     shapes = started(products, law, k)
     fit(shapes, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
@@ -308,7 +310,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Documents as directions, each with a fitted Dirichlet law of its proportions.
+    """Documents as directions, each with a fitted Dirichlet distribution of its proportions.
 
     Parameters
     ----------
@@ -320,10 +322,10 @@ class VariationalDocuments(DocumentSampler):
     Attributes
     ----------
     gained : (1,) float64
-        J for each document, but for a constant, as of the last visit.
+        J per document, up to a constant, in the last visit.
     kept : (n, K) float64 or None
-        Parameters from which documents of the whole corpus continue, 0 before their first visit, or
-        None if they start afresh.
+        Parameters from which documents of the whole corpus continue, 0 before the first visit, or
+        None if documents start afresh at each visit.
     """
 
     def __init__(
@@ -345,12 +347,12 @@ class VariationalDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents; it fits them on demand."""
-        del key, draw, comm  # nothing is random, and it is asked at points that the topics move to
+        """Return the potential of the minibatch's documents, which fits them on demand."""
+        del key, draw, comm  # not random; evaluated at the points to which topics move
         return {"phi": VariationalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return the objective for each document."""
+        """Return the objective per document."""
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
@@ -359,12 +361,12 @@ class VariationalDocuments(DocumentSampler):
         return state if self.kept is None else state | {"at": self.kept}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy `arrays` out of a checkpoint.
+        """Restore the state from the arrays of a checkpoint.
 
         Raises
         ------
         CheckpointError
-            If it lacks them.
+            If an array is missing.
         """
         put_back(self.arrays(), arrays)
         if self.kept is not None and self.kept.any():
@@ -372,7 +374,7 @@ class VariationalDocuments(DocumentSampler):
 
 
 class VariationalPotential:
-    """The energy -J of topics, its documents scaled to the corpus, and its gradient. A `Potential`.
+    """The energy -J of topics, with documents scaled to the corpus, and its gradient. A `Potential`.
 
     Parameters
     ----------
@@ -387,7 +389,7 @@ class VariationalPotential:
         self.fitted: Doubles = np.zeros((0, 0))
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Fit the documents to x, (V, Kp), and return energy and gradient there."""
+        """Fit the documents given x, (V, Kp), and return energy and gradient at x."""
         del key, part, noise  # nothing is random
         mine, k = self.documents, self.documents.prior.topics
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
@@ -402,7 +404,7 @@ class VariationalPotential:
         return self._energy_gradient(x, products, resultant)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, the documents as they were fitted last."""
+        """Return energy and gradient at x, given the last fit of the documents."""
         del noise
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
