@@ -1,1 +1,1 @@
-"""One Markov chain, and the averages over its posterior samples."""
+"""Markov chains, and the averages over their posterior samples."""

@@ -1,6 +1,6 @@
-"""A chain of blocks: topics that move, a minibatch at a time. The river of the design page.
+"""A chain whose state consists of blocks of parameters, which it updates from minibatches.
 
-Knows nothing of files, clocks, models or evaluation.
+The design page calls it the river. This module does not depend on files, clocks, models or evaluation.
 """
 
 from __future__ import annotations
@@ -36,39 +36,40 @@ from pysgrld.types import (
     wider,
 )
 
-#: Iterations between moves of a block's prior if the block moves by minibatches: all rows of the
-#: block are brought up to date for it.
+#: Number of iterations between updates of a block's prior, if the block is updated from minibatches:
+#: each update of the prior brings all rows of the block up to date.
 PRIORS_EVERY = 20
 
 
 class BlockChain(Chain):
-    """The blocks of a model under one sampler, and documents given them.
+    """A chain over the blocks of a model with one sampler, and a sampler of documents given the blocks.
 
     Parameters
     ----------
     options : Resolved
     blocks : tuple of Block
-        The topics over words first.
+        The blocks; the first one is the topics over words.
     documents : DocumentSampler
     stream : Minibatches
-        Has the number of the chain, which is part of every random key.
+        Source of documents; it also has the number of the chain, which is part of every random key.
     tokens : int
-        Training tokens.
+        Number of training tokens.
     threads : int
     waiting : callable, optional
-        Called at intervals while no minibatch is ready; may raise, to stop.
+        Called at intervals while no minibatch is ready; it may raise an exception to stop.
     comm : Communicator
         Processes that train the chain together.
     keep : bool
-        Whether documents continue from the end of their last visit, with the whole corpus in each
-        iteration; samplers without minibatches always do.
+        Whether every iteration visits the whole corpus, and documents continue from the end of their
+        last visit; samplers without minibatches always do so.
     priors : mapping of str to str
-        Blocks that are the prior of another one, and move given that block, by name.
+        For each block that is the prior of another block and is updated given it: its name, and the
+        name of that block.
 
     Attributes
     ----------
     states : dict of BlockState
-        The blocks by name.
+        States of the blocks by name.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # sweeps of a refinement, which has no minibatch noise
+        # sweeps of a Gibbs refinement, which has no minibatch noise
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -101,14 +102,14 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        self._gathered: dict[str, Array] = {}  # of the documents of all processes, by name
+        self._gathered: dict[str, Array] = {}  # arrays of the documents of all processes, by name
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[Message]:
-        """Report how much minibatches widen the posterior, and whether steps or sweeps are unsuitable."""
+        """Yield remarks on the variance added by minibatches, and warnings about unsuitable settings."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
@@ -118,15 +119,15 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {exact_for(self.sampler.geometry).name}"
-                if self._followed is not None:  # the model has a refinement
+                if self._followed is not None:  # the model offers a Gibbs refinement
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "with as little minibatch noise as here means of topics may be off by more "
                     f"than the posterior's width: intervals are credible with {exact}",
                     Severity.WARNING,
                 )
-        # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
-        # of V eta + N_k (Hsieh et al. 2018, section 3)
+        # Euler steps of mirrored Langevin are stable below 4: the curvature of its dual potential is at
+        # most half of V eta + N_k (Hsieh et al. 2018, section 3)
         v, k = self.topics.shape
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
@@ -138,10 +139,10 @@ class BlockChain(Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Variance of the sampled topics over the posterior's, by minibatch noise alone.
+        """Factor by which minibatch noise alone multiplies the posterior variance of topics.
 
-        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with
-        persistent assignments. The natural rate is that of an average topic.
+        It holds for the first sampling step and an average topic. It is exact for ``scir``, and has the
+        right order of magnitude for ``sgrld``; it is 1 if documents keep their assignments.
         """
         if self._keeps:
             return 1.0
@@ -151,19 +152,19 @@ class BlockChain(Chain):
         )
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
-        """Do one iteration: documents given topics, then topics given documents.
+        """Do one iteration: sample documents given topics, then update topics given documents.
 
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch` by default.
+            Documents of the iteration; by default `next_batch`.
 
         Raises
         ------
         EOFError
-            If the stream has no more.
+            If the stream has no more documents.
         NumericalError
-            If the state is not finite any more.
+            If the state is no longer finite.
         """
         t, h, key = self.step, self.step_size, self.key
         batch = batch or self.next_batch()
@@ -190,7 +191,7 @@ class BlockChain(Chain):
                     seeds = of_peer(b.seeds, state.peers)
                     counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.pace(pace, counts))
-        except NumericalError as error:  # a kernel's message does not have the iteration
+        except NumericalError as error:  # the message of a kernel does not name the iteration
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -206,7 +207,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of documents, and return the statistics that step the blocks."""
+        """Sample the topics of documents, and return the statistics that update the blocks."""
         draw, batch = self._asked(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -215,21 +216,21 @@ class BlockChain(Chain):
         return {**statistics, name: self._whole_counts(statistics[name])}
 
     def _whole_counts(self, part: Counts | Potential) -> Counts:
-        """Return the counts of all words, gathered from the processes that own other words."""
+        """Return the counts of all words, gathered from all processes, each of which owns some words."""
         assert isinstance(part, Counts)
         rows, counts = self.comm.everywhere(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Begin with the topics of another chain, not random ones: as if counts had been these.
+        """Start from the topics of another chain instead of random ones, as if they were observed counts.
 
-        The words that it had are the first of this chain's; others have what the prior gives them.
+        The words of the other chain are the first words of this chain; the prior determines the rest.
 
         Parameters
         ----------
         topics : (V' or less, K or more) float32
         tokens : (K,) float64
-            Tokens of the corpus that each topic has.
+            Number of tokens of the corpus in each topic.
         """
         k = self.topics.shape[1]
         self.states[self.topics.name].begin_from(self.key, topics[:, :k] * tokens)
@@ -238,7 +239,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw priors of blocks: given counts of the whole corpus, or else given the block."""
+        """Draw the priors of blocks, given counts of the whole corpus or, if absent, given the block."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -260,9 +261,9 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw of a minibatch's words, fetched from their owners, and the ordered minibatch.
+        """Return the draw at a minibatch's words, and the minibatch with its words sorted by owner.
 
-        With several processes, the owners of the topics answer.
+        With several processes, the rows of the topics are fetched from the processes that own them.
         """
         batch, words = self.comm.ask(batch)
         topics = self.states[self.topics.name]
@@ -274,28 +275,28 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._of_upper(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Bring the topics of some words up to date, and give the draw of all blocks."""
+        """Bring the topics' rows of the given words up to date; return the draw of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._of_words(words) | self._of_upper()
 
     def _of_words(self, words: Int32s) -> Draw:
-        """Return the rows that documents read of the topics, up to date, at some words."""
+        """Return the rows of the topics, at the given words, in the form that documents read."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the rows that documents of this iteration read, for the words that this process owns."""
+        """Return the rows that documents read in this iteration, for the words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
 
     def _of_upper(self) -> Draw:
-        """Return the blocks above the topics."""
+        """Return the draw of the blocks above the topics, by name."""
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: phi of some words, or all if None, and the other blocks."""
+        """Return the current draw: phi at the given words (None: all), and the other blocks."""
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self.key, words)}
         weights = topics.weights(words)
@@ -304,18 +305,18 @@ class BlockChain(Chain):
         return draw | self._of_upper()
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a kept sample: a row for each topic."""
+        """Return the arrays of a kept sample, which have a row for each topic."""
         drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
         return by_topic(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
 
     def law(self) -> TopicLaw | None:
-        """Return the law that the topics of `sample` are drawn from, if that is of counts alone."""
+        """Return the distribution of the topics of `sample` if it depends only on counts, else None."""
         return self.states[self.topics.name].law(self.key)
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros that `add_to` adds to; empty if states are no draws to be averaged."""
+        """Return arrays of zeros for `add_to`; empty if states are not draws that can be averaged."""
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -325,8 +326,8 @@ class BlockChain(Chain):
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        A lazy row adds its expected value given the values last drawn: the same mean as `draw`'s,
-        for less work and with less noise.
+        For a lazy row, the expected value given the values last drawn is added: the mean is the same as
+        with `draw`, with less work and less noise.
         """
         for name, state in self.states.items():
             state.add_to(totals[name])
@@ -336,9 +337,9 @@ class BlockChain(Chain):
         return self._of_blocks() | self.documents.arrays() | self._gathered
 
     def common(self) -> dict[str, Array]:
-        """Return the arrays of all blocks, and the arrays of documents that have no row for each.
+        """Return the arrays of all blocks, and the document arrays without a row for each document.
 
-        Without the topics' rows, if other processes own some of them.
+        Topics' rows are excluded if other processes own some of them.
         """
         document_arrays, apart = (
             self.documents.arrays(),
@@ -348,7 +349,7 @@ class BlockChain(Chain):
         return {name: a for name, a in everything.items() if name not in apart}
 
     def _held(self) -> dict[str, Array]:
-        """Return the arrays with rows that other processes own, by name."""
+        """Return the arrays that have rows owned by other processes, by name."""
         name, state = self.topics.name, self.states[self.topics.name]
         if state.peers is None:
             return {}
@@ -371,18 +372,18 @@ class BlockChain(Chain):
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
-        """Send what the documents of other processes keep to the first process."""
+        """Send the variables of the documents of other processes to the first process."""
         if self.comm.size > 1:
             gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
             self._gathered = {} if self.comm.rank else gathered
 
     def scatter(self) -> dict[str, Array]:
-        """Return this process's part of the documents' arrays that the first process has restored.
+        """Return this process's part of the arrays that the first process has restored.
 
         Raises
         ------
         CheckpointError
-            If that is not of the documents of all of them.
+            If the restored arrays do not have a row for each document of all processes.
         """
         comm, whole, held = self.comm, self._gathered, self._held()
         for array in held.values():
@@ -393,18 +394,17 @@ class BlockChain(Chain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays` as they were after ``step`` iterations.
+        """Restore the state from `arrays` of a chain after ``step`` iterations.
 
-        The first of several processes continues from the arrays of all documents, and keeps its
-        part.
+        The first of several processes gets the arrays of all documents, and continues with its part.
 
         Raises
         ------
         CheckpointError
-            If they are no state of this chain.
+            If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        self.states[self.topics.name].peers = None  # whatever its rows are, they are replaced
+        self.states[self.topics.name].peers = None  # all rows are replaced, without exchange
         if step > self.warm_up:
             self._end_warm_up()
         for name, state in self.states.items():
@@ -421,17 +421,17 @@ class BlockChain(Chain):
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Pass to blocks the priors that are blocks themselves.
+    """Set the prior parameters of blocks with priors that are blocks themselves.
 
     Parameters
     ----------
     priors : mapping
-        Name of each block that is a prior, and of the block that it belongs to.
+        Name of each block that is a prior, and name of the block to which it belongs.
     states : mapping
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        below = states[moved]  # with its lazy rows brought up to date
+        below = states[moved]  # its lazy rows are up to date
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 

@@ -1,8 +1,9 @@
-"""Clusters of the topics of several short chains, which training begins with.
+"""Clusters of the topics of several short chains, from which training starts.
 
-A chain that starts at random climbs the hill of the posterior that it is near. What short chains have in
-common survives in the mean of a cluster, what one of them alone has does not: chains that start there
-find more of the same topics than chains that start at random (docs/internals/models.md).
+A chain that starts at random climbs the nearest mode of the posterior. The mean of a cluster keeps
+features that the short chains have in common, and loses features of a single one. Chains that start
+from such means have more topics in common than chains that start at random
+(docs/internals/models.md).
 """
 
 from __future__ import annotations
@@ -13,30 +14,30 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Square roots of probabilities are multiples of this, so that sums of their products are exact in double
-#: precision: the clusters are the same whatever library multiplies, on however many threads.
+#: Square roots of probabilities are rounded to multiples of this, so that sums of their products are
+#: exact in double precision: clusters do not depend on the linear algebra library or its threads.
 _UNIT = 2.0**-20
-#: Square roots that are multiplied at a time: a product then takes a tenth of a second.
+#: Number of square roots in a block of the matrix product, which then takes a tenth of a second.
 _BLOCK = 1 << 21
 
 
 def _nothing() -> None:
-    """Do nothing: the default `waiting` callback of a caller who never stops."""
+    """Do nothing: the default `waiting` callback, which never stops the computation."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
     """Return the means of clusters of topics, (k, V) float32.
 
-    Clusters are Ward's, of square roots of probabilities (Hellinger distance): the two clusters
-    with the union that adds least to the sum of squares are united until k remain.
+    Ward's method on square roots of probabilities (Hellinger distance): repeatedly, the two clusters
+    that increase the within-cluster sum of squares least are merged, until k clusters remain.
 
     Parameters
     ----------
     topics : (n, V) float32
-        Distributions over words of several chains; n is at least k.
+        Topics of several chains as distributions over words; n is at least k.
     k : int
     waiting : callable
-        Called several times a second; may raise, to stop.
+        Called several times a second; it may raise an exception to stop.
     """
     clusters = ward(topics, k, waiting)
     means = np.zeros((k, topics.shape[1]))
@@ -48,7 +49,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing
 
 
 def cluster_bytes(n: int, words: int) -> int:
-    """Return the bytes that clustering n topics over V words takes in addition to the topics.
+    """Return the number of bytes for clustering n topics over V words, in addition to the topics.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def cluster_bytes(n: int, words: int) -> int:
 
 
 def cluster_seconds(n: int, words: int) -> float:
-    """Return an upper estimate of the seconds that clustering n topics over V words takes.
+    """Return an upper estimate of the number of seconds for clustering n topics over V words.
 
     Parameters
     ----------
@@ -82,16 +83,16 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
-    """Return the squared distances of square roots of probabilities, (n, n), exact in their last bit.
+    """Return the squared distances between square roots of probabilities, (n, n), without rounding error.
 
-    They are computed block by block: no step is long, and no more than two blocks of roots are in memory.
+    They are computed in blocks, so that each step is short and at most two blocks of roots are in memory.
 
     Parameters
     ----------
     topics : array of float32, (n, V)
         Topics as rows that sum to 1.
     waiting : callable, optional
-        Called now and then; may raise, to stop.
+        Called regularly; it may raise an exception to stop.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def _roots(topics: Floats) -> Doubles:
 
 
 def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
-    """Return the cluster, 0 to k - 1, of each of n topics, (n,), in the order of their first members.
+    """Return the cluster of each topic, 0 to k - 1, (n,); clusters are numbered by their first members.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
 
@@ -136,7 +137,7 @@ def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int6
     k : int
         Number of clusters, at most n.
     waiting : callable, optional
-        Called now and then; may raise, to stop.
+        Called regularly; it may raise an exception to stop.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""The processes that train one chain, their messages, and the number that a launcher has started.
+"""The processes that train one chain, their messages, and how many a launcher has started.
 
-No NumPy here: help must be instant.
+This module must not import NumPy, because the help texts import it and must appear at once.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class Orders(IntFlag):
-    """The orders that any rank may give before an iteration; all follow them."""
+    """The orders that any rank may give before an iteration; all ranks follow them."""
 
     NONE = 0
-    #: Stop early: a signal, or the time limit.
+    #: Stop early, because of a signal or the time limit.
     STOP = 1
-    #: There is nothing left to do.
+    #: End, because nothing is left to do.
     END = 2
     #: Write a checkpoint first.
     SAVE = 4
-    #: Something is wrong with a member.
+    #: A rank has failed.
     FAIL = 8
     #: Gather all topics on the first rank after the iteration.
     LOOK = 16
 
 
 class Meeting(NamedTuple):
-    """The orders of all members before an iteration, and how much there is to do.
+    """The combined orders of all ranks before an iteration, and the amount of work.
 
     Attributes
     ----------
     orders : Orders
     documents, tokens : int
-        Of all members.
+        Totals over all ranks.
     """
 
     orders: Orders
@@ -48,19 +48,19 @@ class Meeting(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Integers, and values of documents, that a sampler found in some documents.
+    """Results of a sampler for a set of documents.
 
     Attributes
     ----------
     by_word : tuple of int64 array
-        Counts with a row, or a number, for each word.
+        Arrays of counts with one row, or one number, for each word.
     sums : tuple of int64 array
-        What else adds up over documents: integers, so that order cannot matter.
+        Other sums over documents; they are integers, so that the order of addition does not matter.
     values : (n,) float64 or None
         A value for each document, in their order, or None if documents have none.
     words : (R,) int32 or None
-        Sorted ids of the words of the rows of ``by_word``; left out by a sampler with the rows of
-        the minibatch.
+        Sorted ids of the words of the rows of ``by_word``; None if the rows are the words of the
+        minibatch.
     """
 
     by_word: tuple[Int64s, ...]
@@ -70,16 +70,16 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Rows of topics, as documents read them, of the words that a rank owns.
+    """Rows of topics, in the form that documents read, for the words that a rank owns.
 
     Attributes
     ----------
     phi : (n, Kp) float32
-        Rows numbered first.
+        The rows with numbers from 0 to n - 1.
     theirs : (m, Kp) float32 or None
-        Rows numbered after the rows of ``phi``.
+        The rows with numbers from n.
     order : (R,) int64 or None
-        The number of each word's row, or None for the rows of ``phi`` in order.
+        The row number of each word, or None if word i has row i of ``phi``.
     """
 
     phi: Floats
@@ -88,22 +88,23 @@ class RowsHere(NamedTuple):
 
 
 class Requested(NamedTuple):
-    """Words of a minibatch, by owner, and the words that other members have requested from this one.
+    """Words of a minibatch by owner, and the words that all ranks have requested from this rank.
 
     Attributes
     ----------
     batch, ordered : Minibatch
-        The batch as it came, and with its words in the order of the owners.
+        The original batch, and the batch with its words sorted by owner.
     sent, taken : (P,) int64
-        Words that each member is asked for, and that each asks of this one.
+        For each rank, the number of words that this rank requests from it, and the number of words that
+        it requests from this rank.
     requested : (n,) int32
-        Words that this one is asked for, member by member.
+        Words that are requested from this rank, one rank after the other.
     held : (R,) int32
-        The distinct ones, sorted.
+        The distinct requested words, sorted.
     order : (n,) int64
-        Rows of ``requested`` word by word; the rows of this member have the first numbers.
+        Row numbers of ``requested`` sorted by word; requests of this rank itself have the first numbers.
     begins : (R + 1,) int64
-        Position of each distinct word's first row in ``order``.
+        Start of each distinct word in ``order``, and its end.
     """
 
     batch: Minibatch
@@ -117,25 +118,25 @@ class Requested(NamedTuple):
 
 
 class Communicator:
-    """The ranks that train one chain, as seen by one of them; this class is a single process.
+    """The ranks that train one chain, as seen from one rank; this base class is a single process.
 
-    The rows of the topics over words are divided among the ranks. Each rank owns the rows of some
-    words, moves them, and sends the other ranks the rows that their documents read. The first rank
-    receives all of them when it reads them. Every rank makes the collective calls in the same
-    order. `pysgrld.chain.mpi.Ranks` implements the communicator for an MPI launch.
+    The rows of the topics over words are divided among the ranks. Each rank owns the rows of a part of
+    the words, updates them, and sends the other ranks the rows that their documents read. The first rank
+    receives all rows when it needs them. Every rank makes the collective calls in the same order.
+    `pysgrld.chain.mpi.Ranks` implements the communicator for an MPI launch.
 
     Attributes
     ----------
     rank, size : int
-        Number of this process, from 0, and how many there are. The first one alone writes.
+        Number of this process, from 0, and number of processes. Only the first process writes files.
     read : callable
-        Returns the rows of words that this rank owns, as documents of this iteration read them. The
+        Returns the rows that documents of this iteration read, for the words that this rank owns. The
         chain sets it if other ranks exist.
     fetched : RowsHere
-        The last rows that `fetch` has read of words that this rank owns. `fetch` sets it if other
-        ranks exist.
+        The rows that the last `fetch` has read for the words that this rank owns. `fetch` sets it if
+        other ranks exist.
     host, library : str
-        Host of this process, and the library that carries the messages.
+        Host of this process, and the library that sends the messages.
     """
 
     rank: int = 0
@@ -151,20 +152,20 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send the orders of this rank and its amount of work to all ranks, and return everyone's.
+        """Send this rank's orders and amount of work to all ranks; return the orders and work of all.
 
         Parameters
         ----------
         batch : Minibatch, optional
-            Documents of this rank; empty if it has nothing to sample.
+            Documents of this rank; None if it has nothing to sample.
         orders : Orders
         same : callable
-            Returns arrays of the state, which must be the same everywhere.
+            Returns arrays of the state that must be equal on all ranks.
 
         Raises
         ------
         DisagreementError
-            If they are not.
+            If the arrays are not equal.
         SgmcError
             The error of the first failed rank.
         """
@@ -176,45 +177,46 @@ class Communicator:
     # ---- rows of topics, each owned by one rank
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Ask the ranks for the topics of a minibatch's words, each for the words that it owns.
+        """Request the topics of a minibatch's words from the ranks that own the words.
 
         Returns
         -------
         batch : Minibatch
-            The same documents, with their words in the order of the owners.
+            The same documents with their words sorted by owner.
         words : (R,) int32
-            Sorted ids of the words that documents of any rank have, and that this rank owns.
+            Sorted ids of the words that this rank owns and that occur in the documents of any rank.
         """
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the rows of the words that were asked for last, each as its rank reads it.
+        """Return the rows of the words that `ask` has requested last; their owners read them.
 
         Parameters
         ----------
         words : (R,) int32
             The words of the minibatch that `ask` has returned.
         read : callable (words, out)
-            Returns the rows of words that this rank holds, in memory that is given or in its own.
+            Returns the rows of words that this rank owns, in ``out`` if given, else in new memory.
         """
         return read(words)
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
-        """Sample the documents of this rank, and add up what all ranks have found, in their order.
+        """Sample the documents of this rank, and combine the results of all ranks.
 
-        Statistics by word go to the rank that owns the word, the rest to all ranks.
+        Each rank gets the sums of statistics by word for the words that it owns; all ranks get the other
+        results. Values of documents are in the order of the ranks.
 
         Parameters
         ----------
         sample : callable
-            Samples some documents.
+            Samples the documents of a minibatch.
         batch : Minibatch
             The documents of this rank, as `ask` has returned them.
         """
         return sample(batch)._replace(words=batch.words)
 
     def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
-        """Allgather rows: return the rows of all ranks on every rank, sorted by their words.
+        """Allgather rows: return the rows of all ranks on every rank, sorted by word.
 
         Parameters
         ----------
@@ -229,26 +231,26 @@ class Communicator:
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Step this rank's part of a state."""
+        """Call `step`, which updates this rank's part of a state."""
         step()
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in the rows of other ranks."""
+        """Allgather an array with a row for each unit of topics: fill in the rows from other ranks."""
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum of a few integers over the ranks."""
+        """Return the sum over the ranks of each element of a short integer array."""
         return counts
 
     def bring(self, array: Array) -> None:
-        """Gather the rows, over words, of an array that other ranks own, on the first rank."""
+        """Gather on the first rank the rows of an array over words that other ranks own."""
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows, over words, of the first rank's array to the ranks that own them."""
+        """Scatter the rows of the first rank's array over words to the ranks that own them."""
 
-    # ---- plain values, and arrays of all
+    # ---- plain values, and whole arrays
 
     def gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value: return the values of all ranks, in their order.
+        """Allgather a plain value: return the values of all ranks, in the order of the ranks.
 
         Raises
         ------
@@ -258,7 +260,7 @@ class Communicator:
         return [value]
 
     def share(self, value: Any = None) -> Any:
-        """Broadcast a plain value from the first rank.
+        """Broadcast a plain value from the first rank, and return it.
 
         Raises
         ------
@@ -268,7 +270,7 @@ class Communicator:
         return value
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Broadcast arrays from the first rank.
+        """Broadcast arrays from the first rank, and return them.
 
         Raises
         ------
@@ -278,23 +280,23 @@ class Communicator:
         return dict(arrays or {})
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first rank, in the order of the ranks; other ranks get their own rows."""
+        """Gather rows on the first rank, in the order of the ranks; other ranks return their own rows."""
         return rows
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Scatter rows of the first rank: return the part of this rank.
+        """Scatter rows from the first rank: return the part of this rank.
 
         Parameters
         ----------
         rows : array or None
-            The rows of all ranks; on the first rank only.
+            The rows of all ranks, on the first rank; None on other ranks.
         part : array
-            Of the length and the type of this rank's part.
+            An array with the length and type of this rank's part.
 
         Raises
         ------
         CheckpointError
-            If there are more or fewer rows than the ranks have room for.
+            If the number of rows differs from the total length of the parts.
         """
         return part if rows is None else rows
 
@@ -303,10 +305,10 @@ class Communicator:
         return {}
 
     def leave(self) -> None:
-        """End the work of all ranks together."""
+        """End the work of all ranks; all ranks must call it."""
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send the other ranks an error of this one, and raise the error that all ranks raise.
+        """Send an error of this rank to the other ranks, and raise the error that all ranks raise.
 
         Raises
         ------
@@ -315,15 +317,15 @@ class Communicator:
         raise error
 
 
-#: A single process.
+#: Communicator of a single process.
 ALONE = Communicator()
 
 
 # ---- launchers
 
 
-#: Variables of launchers, the one that is nearest to the process first: Open MPI, MPICH and Intel MPI
-#: (also under ``srun --mpi=pmi2``), SLURM.
+#: Environment variables of launchers, with rank and size; the launcher nearest to the process is first:
+#: Open MPI, then MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
@@ -332,14 +334,14 @@ _VARIABLES = (
 
 
 class Launch(NamedTuple):
-    """The number of this process in a launch, from 0, and how many were started."""
+    """The number of this process in a launch, from 0, and the number of processes started."""
 
     rank: int
     size: int
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch:
-    """Return the place of this process in an MPI launch, as the launcher has it; alone without one.
+    """Return the rank and size that an MPI launcher has set for this process; without one, 0 of 1.
 
     Parameters
     ----------
@@ -359,12 +361,12 @@ def launch(environment: Mapping[str, str] | None = None) -> Launch:
 
 
 def refuse_launch(started: Launch) -> None:
-    """Refuse to run as one of several processes that were launched without ``--mpi``.
+    """Raise an error if a launcher has started several processes without ``--mpi``.
 
     Parameters
     ----------
     started : Launch
-        The place of this process in an MPI launch.
+        Rank and size of this process in an MPI launch.
 
     Raises
     ------
@@ -378,16 +380,16 @@ def refuse_launch(started: Launch) -> None:
 
 
 def check_launch(started: Launch, size: int, library: str) -> None:
-    """Refuse a launcher of another MPI library, under which each process would run alone.
+    """Raise an error if the launcher is of another MPI library: each process would then run alone.
 
     Parameters
     ----------
     started : Launch
-        As the launcher has it.
+        Rank and size from the launcher.
     size : int
-        Processes that the library sees.
+        Number of processes according to the library.
     library : str
-        Its name and version.
+        Name and version of the library.
 
     Raises
     ------

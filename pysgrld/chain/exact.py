@@ -1,10 +1,10 @@
-"""The Gibbs refinement: draws of exact chains over the whole corpus, from the last state of training.
+"""The Gibbs refinement: exact chains over the whole corpus that start from the end of training.
 
-Draws of minibatch samplers vary more than the posterior, and their means of topics are biased. So a
-few chains of an exact sampler follow training, from its last state. The first half of their sweeps is
-burn-in; draws are taken in the second half, from the chains in turn. Means, kept samples and scores of
-the run then use these draws. Replicates on resampled documents follow: they
-measure how much topics of other texts like these would differ (`pysgrld.chain.population`).
+Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
+Therefore a few chains of an exact sampler follow training and start from its last state. The first
+half of their sweeps is burn-in; draws are taken in the second half, from the chains in turn. Means,
+kept samples and scores of the run then use these draws. Finally, replicates on resampled documents
+measure how much topics would differ for other texts like these (`pysgrld.chain.population`).
 """
 
 from __future__ import annotations
@@ -30,26 +30,28 @@ from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.options.option import LoopOptions
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Chains of the stage, whatever the number of threads: results must not depend on it.
+#: Number of chains; it does not depend on the number of threads, so that results do not either.
 CHAINS = 4
-#: Chains that sweep together on a thread if there are fewer threads than chains.
+#: Number of chains that sweep together on a thread if threads are fewer than chains.
 TOGETHER = 2
-#: Draws of all chains together.
+#: Number of draws of all chains together.
 DRAWS = 200
-#: Least sweeps of each chain for intervals: with fewer sweeps draws depend on the first state, so that a
-#: shorter refinement runs only if the user asks for them (docs/calibration.md).
+#: Minimum number of sweeps of each chain for intervals: with fewer sweeps, draws depend on the initial
+#: state, so that a shorter refinement runs only if the user requests it (docs/calibration.md).
 FEWEST = 400
-#: Least sweeps of each chain without a given budget, if they are no more token visits than this. More
-#: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
+#: Minimum number of sweeps of each chain if no budget is given, and maximum number of token visits for
+#: which this minimum applies. More sweeps increase the effective sample size of words and documents,
+#: but hardly that of shares of topics.
 ENOUGH, AFFORDED = 400, 3.2e9
-#: The same of topics over time, whose steps are accepted or not and mix more slowly.
+#: The same minimum for topics over time, which mix more slowly because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
-#: Token visits of a training minibatch that take as long as one of a collapsed sweep.
+#: Ratio of the time of a token visit in a collapsed sweep to that in a training minibatch.
 COST = 2.5
-#: Training before a Gibbs refinement has converged when doubling it gains less than this share: the
-#: chains of the refinement start from its last state, so averages over its draws are not needed.
+#: Training before a Gibbs refinement has converged if doubling its length improves the score by less
+#: than this fraction. It is larger than otherwise, because the refinement uses only the last state of
+#: training, not averages over its draws.
 SETTLED_BEFORE = 0.02
-#: And not before this many posterior samples of training: half as many as without a refinement.
+#: Minimum number of posterior samples of training for this: half as many as without a refinement.
 SAMPLES_BEFORE = 25
 
 _PREFIX = "exact."
@@ -60,9 +62,9 @@ _SPREAD = f"{_PREFIX}spread."
 def sweeps_after(
     chain: Chain, options: LoopOptions, *, open_ended: bool, over_time: bool = False
 ) -> int:
-    """Return the sweeps of each chain of the refinement; 0 if there is no refinement.
+    """Return the number of sweeps of each chain of the Gibbs refinement; 0 if it is skipped.
 
-    By default it takes about as long as training, and is left out if that allows too few sweeps.
+    By default it takes about as long as training, and is skipped if that allows too few sweeps.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def sweeps_after(
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if a refinement follows a training that ends by convergence, however long it takes.
+    """Return True if a refinement certainly follows a training that ends by convergence.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def follows(chain: Chain, sweeps: int | str | None) -> bool:
 
 
 class ExactChain(BlockChain, ABC):
-    """A chain of an exact sampler over the whole corpus, one of several from the same state.
+    """A chain of an exact sampler over the whole corpus; several chains start from the same state.
 
     Attributes
     ----------
@@ -114,30 +116,32 @@ class ExactChain(BlockChain, ABC):
     @property
     @abstractmethod
     def top_words(self) -> Int64s:
-        """Ids of the top words of each topic at the end of training, (K, W)."""
+        """Ids of the top words that each topic had at the end of training, (K, W)."""
 
     @abstractmethod
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over all documents, together with other chains of the same kind on this thread.
+        """Sweep over all documents, together with other chains of the same kind, on this thread.
 
         Parameters
         ----------
         sweeps : int
         others : sequence of ExactChain
-            Chains from the same state after equally many sweeps; no draw depends on the other chains.
+            Chains from the same initial state with the same number of sweeps; the draws of a chain do not
+            depend on the other chains.
         waiting : callable, optional
-            Called now and then; may raise, to stop. The next call then draws what was left to draw.
+            Called regularly; it may raise an exception to stop. The next call then draws the remaining
+            variables.
         """
 
     @abstractmethod
     def watched(self) -> dict[str, Doubles]:
-        """Return the quantities with recorded effective sample sizes, by name."""
+        """Return the quantities for which effective sample sizes are recorded, by name."""
 
     @abstractmethod
     def as_it_stands(self) -> Self:
-        """Return a copy for reading while this chain continues; the copy cannot sweep."""
+        """Return a copy that can be read while this chain continues; the copy cannot sweep."""
 
 
 class ReplicatedChain(ExactChain):
@@ -150,34 +154,35 @@ class ReplicatedChain(ExactChain):
         Parameters
         ----------
         number : int
-            Number of the replicate; the documents and the random numbers depend on it.
+            Number of the replicate, which determines the documents and the random numbers.
         threads : int
         waiting : callable
-            Called between sweeps; may raise, to stop.
+            Called between sweeps; it may raise an exception to stop.
         """
 
 
 class ExactStage:
-    """Exact chains, the averages over their draws, and their progress.
+    """The Gibbs refinement: its chains, the averages over their draws, and their progress.
 
     Parameters
     ----------
     chains : sequence of ExactChain
     posterior : Posterior
-        Averages over draws, empty so far.
+        Averages over draws, still empty.
     begun : int
-        Iteration of training at which it begins.
+        Iteration of training at which the refinement begins.
     sweeps : int
-        Sweeps of each chain in all; rounded down to a multiple of the distance between draws.
+        Total number of sweeps of each chain; the number after the burn-in is rounded down to a multiple
+        of the interval between draws.
     threads : int
-        Chains that sweep at the same time.
+        Maximum number of threads; chains sweep at the same time on several threads.
 
     Attributes
     ----------
     sweep : int
-        Sweeps that each chain has done.
+        Number of sweeps that each chain has done.
     draws : int
-        Draws that were taken.
+        Number of draws taken.
     """
 
     def __init__(
@@ -198,7 +203,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Iterations of training and sweeps after it: numbers the stage's draws and checkpoints."""
+        """Number of training iterations and sweeps done, which numbers draws and checkpoints."""
         return self.begun + self.sweep
 
     @property
@@ -208,12 +213,12 @@ class ExactStage:
 
     @property
     def replicates(self) -> int:
-        """Replicates that are done."""
+        """Number of replicates that are done."""
         return len(self._spread.replicates) if self._spread else 0
 
     @property
     def complete(self) -> bool:
-        """True if all sweeps and all replicates are done; without kept draws no replicates run."""
+        """True if all sweeps and replicates are done; replicates need at least two kept draws."""
         if not self.done or self._spread is None:
             return self.done
         self._take()
@@ -221,18 +226,18 @@ class ExactStage:
 
     @property
     def draws(self) -> int:
-        """Draws that were taken."""
+        """Number of draws taken."""
         return max(0, self.sweep - self.burn_in) // self.every
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """Run the chains at the same time on the available threads, and keep draws.
+        """In the ``with`` block, run the chains in parallel on the available threads, and keep draws.
 
         Parameters
         ----------
         keep : callable
-            Called with a copy of the chain of each draw, while `step` and `draws` belong to this draw;
-            returns the draw in the form of a sample if it is kept, else None.
+            Called for each draw with a copy of its chain, while `step` and `draws` have the values of
+            this draw; returns the draw in the form of a sample if it is kept, else None.
         """
         number, self._keep = min(self.threads, len(self.chains)), keep
         if number < 2:
@@ -247,20 +252,21 @@ class ExactStage:
                 self._pool, self._drawn = None, None
 
     def advance(self, waiting: Callable[[], None] = lambda: None) -> None:
-        """Sweep on to the next draw, or to the end of the burn-in.
+        """Sweep until the next draw, or until the end of the burn-in.
 
-        A draw is averaged, scored and kept while the chains sweep on to the next one.
+        With several threads, a draw is averaged, scored and kept while the chains sweep to the next one.
 
         Parameters
         ----------
         waiting : callable
-            Called now and then, on several threads if chains sweep at the same time; may raise, to
-            stop. The next call then goes on from there, also after `restore`.
+            Called regularly, on several threads if chains sweep at the same time; it may raise an
+            exception to stop. The next call of `advance` then continues from that point, also after
+            `restore`.
 
         Raises
         ------
         NumericalError
-            If a state is not finite any more.
+            If a state is no longer finite.
         """
         burning = self.sweep < self.burn_in
         number = min(self.every, self.burn_in - self.sweep) if burning else self.every
@@ -297,7 +303,8 @@ class ExactStage:
         Parameters
         ----------
         waiting : callable
-            Called between sweeps; may raise, to stop, and the replicate is then run again from its start.
+            Called between sweeps; it may raise an exception to stop. The replicate is then run again from
+            its start.
         """
         assert self._spread is not None
         self._take()
@@ -307,7 +314,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Take the last draw, unless it was taken: average, score, watch and keep it."""
+        """Process the last draw, unless this was done: average, score, watch and keep it."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return
@@ -319,7 +326,7 @@ class ExactStage:
             self._spread.add_draw(sample[chain.topics.name])
 
     def kept(self, most: int) -> bool:
-        """Return True if the last draw is one of at most ``most`` kept draws, equally many per chain."""
+        """Return True if the last draw is kept; at most ``most`` are, the same number per chain."""
         per_chain = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
         spacing = max(1, -(-per_chain * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
@@ -340,7 +347,7 @@ class ExactStage:
     def arrays(
         self, stored_form: Callable[[Chain], Mapping[str, Array]] = lambda chain: chain.sample()
     ) -> dict[str, Array]:
-        """Return the arrays from which the stage can be restored exactly.
+        """Return the arrays from which the refinement can be restored exactly.
 
         Parameters
         ----------
@@ -360,23 +367,23 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the `arrays` with results, without the state that `restore` needs."""
+        """Return the results among `arrays`, without the state that only `restore` needs."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
-        """Restore the stage from `arrays`; with more sweeps than planned its draws so far become burn-in.
+        """Restore the refinement; if `sweeps` exceeds the plan, all draws so far become burn-in.
 
         Parameters
         ----------
         arrays : mapping
         sweeps : int
-            Sweeps of each chain in all; at least the planned number.
+            New total number of sweeps of each chain; smaller numbers than the planned one are ignored.
 
         Raises
         ------
         CheckpointError
-            If the arrays are not a state of this stage.
+            If the arrays are not a state of this refinement.
         """
         plan = plan_in(arrays)
         assert plan is not None
@@ -393,7 +400,7 @@ class ExactStage:
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def _lay_out(self, sweeps: int) -> None:
-        """Set the sweeps with draws: after half of all sweeps, and after the sweeps already done."""
+        """Plan draws for the second half of all sweeps, but only after the sweeps already done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
@@ -402,19 +409,19 @@ class ExactStage:
             self._spread = WordSpread(self.chains[0].top_words)
 
 
-#: Function that keeps a draw: returns it in the form of a sample if it is kept.
+#: Function that stores a draw if due: it returns the draw in the form of a sample if stored, else None.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
 class ExactPlan(NamedTuple):
-    """Layout and progress of an exact stage.
+    """Plan and progress of a Gibbs refinement.
 
     Attributes
     ----------
     begun : int
         Iteration of training at which it began.
     sweep, sweeps, burn_in, every : int
-        Sweeps of each chain: done, in all, before the first draw, and from one draw to the next.
+        Numbers of sweeps of each chain: done, in total, of the burn-in, and between two draws.
     """
 
     begun: int
@@ -425,21 +432,21 @@ class ExactPlan(NamedTuple):
 
     @property
     def drawn(self) -> bool:
-        """True if the stage has draws."""
+        """True if the refinement has at least one draw."""
         return self.sweep >= self.burn_in + self.every
 
     @property
     def converged(self) -> bool:
-        """True if the chains have swept often enough for bounds of their draws to be intervals."""
+        """True if the chains have enough sweeps for intervals from their draws."""
         return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
-        """Return the chain of a draw, by its iteration."""
+        """Return the number of the chain of the draw with the given `ExactStage.step`."""
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
 def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
-    """Return the plan of the exact stage that a checkpoint is in, or None if it has not begun.
+    """Return the plan of the Gibbs refinement in a checkpoint, or None if it has not begun.
 
     Parameters
     ----------
@@ -449,7 +456,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     Returns
     -------
     ExactPlan or None
-        Iteration of its start, sweeps planned and done.
+        Plan and progress of the refinement.
 
     Raises
     ------
@@ -465,9 +472,9 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the arrays of the averages over exact draws in a checkpoint, or of training if it has none.
+    """Return the averages in a checkpoint: over draws of the refinement if it has any, else of training.
 
-    The names are equal in both cases.
+    The names of the arrays are the same in both cases.
 
     Parameters
     ----------
@@ -477,14 +484,14 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     Returns
     -------
     mapping of str to array
-        The averages, by the names that training gives them.
+        The averages, by the names that training uses.
     """
     plan = plan_in(arrays)
     return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transform of the kept draws of a checkpoint into draws for other texts like these.
+    """Return the transformation of a checkpoint's kept draws into draws for other texts like these.
 
     Parameters
     ----------
@@ -498,13 +505,13 @@ def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> Popu
     Returns
     -------
     PopulationDraws or None
-        None without replicates.
+        None if the checkpoint has too few draws or replicates.
     """
     return PopulationDraws.of(Within(arrays, _PREFIX), seed, chain)
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the last exact draw in a checkpoint, in the form of a kept sample.
+    """Return the last draw of the refinement in a checkpoint, in the form of a kept sample.
 
     Parameters
     ----------
@@ -514,13 +521,13 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
     Returns
     -------
     dict of str to array
-        Matrices with a row for each topic; empty without exact draws.
+        Matrices with a row for each topic; empty if the refinement has no draws.
     """
     return dict(Within(arrays, _LAST))
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return a watched quantity of the draws, (S, n), in their order, or None if it is missing.
+    """Return the values of a watched quantity, (S, n), one row for each draw; None if it is missing.
 
     Parameters
     ----------
@@ -538,7 +545,7 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
 
 
 def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the median effective sample size of each watched quantity, if it is known.
+    """Return the median effective sample size of each watched quantity for which it is known.
 
     Parameters
     ----------
@@ -548,11 +555,11 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Effective sample sizes by "words", "shares" and "documents".
+        Median sizes, with the keys "words", "shares" and "documents".
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # words, shares, documents
+    for name in sorted(names, reverse=True):  # in the order words, shares, documents
         sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = float(np.nanmedian(sizes))
@@ -560,7 +567,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Arrange draws in their order, (S, ...), by chain: (4, S / 4, ...), without the last few.
+    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); an incomplete last round is left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A communicator of MPI processes. The only module that imports mpi4py."""
+"""The communicator of MPI processes; this is the only module that imports mpi4py."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from pysgrld.core import core
 from pysgrld.errors import CheckpointError, DisagreementError, LaunchError, RankError, SgmcError
 from pysgrld.types import Array, Floats, Int32s, Int64s, Minibatch
 
-mpi4py.rc(initialize=False, finalize=True)  # by the first communicator, and when the process ends
+mpi4py.rc(initialize=False, finalize=True)  # the first communicator initializes MPI
 
 try:
     from mpi4py import MPI
 except (ImportError, RuntimeError) as error:
     raise LaunchError(f"--mpi: mpi4py finds no MPI library: {error}") from error
 
-#: Elements of a message at most: some libraries count in 32 bits.
+#: Maximum number of elements of a message: some libraries count in 32 bits.
 MOST = 1 << 27
-#: Elements below which the library adds up by itself, which is then faster (benchmarks/ranks.py).
+#: Arrays with fewer elements are summed by Allreduce, which is then faster (benchmarks/ranks.py).
 FEW = 1 << 18
-#: Elements of arrays that are added up in one message.
+#: Arrays with at most this number of elements are summed together in one message.
 SMALL = 1 << 12
-#: Bytes of topics' rows that are gathered or scattered in one message.
+#: Number of bytes of topics' rows that are gathered or scattered in one message.
 STRIP = 1 << 24
 
 
@@ -51,19 +51,19 @@ class Ranks(Communicator):
     Parameters
     ----------
     timeout : float, optional
-        Seconds after which a process ends if it waits for others in vain.
+        Maximum number of seconds that a process waits for others before it ends.
     threads : int
-        That add up counts.
+        Number of threads that add up counts.
 
     Raises
     ------
     LaunchError
-        If the launcher is not that of the library.
+        If the launcher does not belong to the MPI library.
     """
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # the main thread sends all messages, except the last one of a member that gives up
+            # the main thread sends all messages, except the abort of a member that has waited too long
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
@@ -72,12 +72,12 @@ class Ranks(Communicator):
         check_launch(launch(), self.size, self.library)
         self.host = socket.gethostname()
         hosts = self.comm.allgather(self.host)
-        #: What messages call each member: its number and its host.
+        #: Name of each member in messages to the user: its number and its host.
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
         self.sampling = self.moving = 0.0  # seconds
         self.sent = 0  # bytes
-        self._over = False  # all members know how it ends
+        self._over = False  # True if all members know that the work has ended
         self._room: dict[str, Array] = {}
         self._last: Requested | None = None
 
@@ -89,7 +89,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send the orders of this member and its amount of work to all members, and return everyone's.
+        """Send this member's orders and amount of work to all members; return the orders and work of all.
 
         Raises
         ------
@@ -116,8 +116,9 @@ class Ranks(Communicator):
     ) -> tuple[Meeting, bool]:
         """Return the orders and the work of all members, and whether their digests differ.
 
-        One message of bits that are OR-ed: documents and tokens, each member at a place of its own;
-        orders; digest and its complement, which have a bit in common exactly if two members differ.
+        All are combined by a bitwise OR in one message: the numbers of documents and tokens, at separate
+        places for each member; the orders; the digest and its complement. The results for these two have
+        a common bit if and only if the digests of two members differ.
         """
         sizes = np.zeros((self.size, 2), np.uint64)
         if batch is not None:
@@ -136,11 +137,11 @@ class Ranks(Communicator):
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the owner of each word's topics: units of rows are divided in turn."""
+        """Return the owner of each word's topics: units of rows are assigned to members in turn."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Ask for the topics of a minibatch's words, each member for the words that it owns."""
+        """Request the topics of a minibatch's words from the members that own the words."""
         if self._last is None or self._last.batch is not batch:
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
@@ -170,7 +171,7 @@ class Ranks(Communicator):
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the rows of the words that were asked for last, each as its member reads it."""
+        """Return the rows of the words that `ask` has requested last; their owners read them."""
         request, own_words, is_other = self._asked, self._own, self._others
         theirs = read(np.delete(request.requested, self._part(request.taken)))
         out = self._place("fetched", len(words), theirs)
@@ -181,7 +182,7 @@ class Ranks(Communicator):
         )
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
-        """Sample the documents of this member, and add up what all have found, in their order.
+        """Sample the documents of this member, and combine the results of all members.
 
         Raises
         ------
@@ -227,7 +228,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for ``rows`` rows like an array's, which the next iteration reuses."""
+        """Return memory for ``rows`` rows like the rows of an array; it is reused for the same name."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -235,12 +236,12 @@ class Ranks(Communicator):
 
     @property
     def _others(self) -> Array:
-        """Return for each member whether it is another one than this."""
+        """Return a mask of the members other than this one."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
     def _own(self) -> slice:
-        """Return the words of the minibatch that this member owns, in the order of the owners."""
+        """Return the slice of this member's own words among the minibatch's words sorted by owner."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
@@ -257,7 +258,7 @@ class Ranks(Communicator):
         apart: Int64s | None = None,
         to: Int64s | None = None,
     ) -> Array:
-        """Exchange rows with all members, in their order, by the given numbers of rows.
+        """Exchange the given numbers of rows with all members, in the order of the members.
 
         Parameters
         ----------
@@ -279,14 +280,14 @@ class Ranks(Communicator):
         return out
 
     def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
-        """Allgather rows: return the rows of all members on every member, sorted by their words."""
+        """Allgather rows: return the rows of all members on every member, sorted by word."""
         sizes = np.array(self._gather(len(words)))
         of_all = self._joined(words, sizes)
         order = np.argsort(of_all, kind="stable")
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all members, in their order, given each member's number of rows."""
+        """Return the rows of all members, in the order of the members, given their numbers of rows."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
@@ -302,7 +303,7 @@ class Ranks(Communicator):
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in the rows of other members."""
+        """Allgather an array with a row for each unit of topics: fill in the rows from other members."""
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
@@ -310,19 +311,19 @@ class Ranks(Communicator):
         units[order] = dealt
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum of a few integers over the members."""
+        """Return the sum over the members of each element of a short integer array."""
         totals = counts.copy()
         self._add_up(totals)
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
-        """Step this member's part of a state."""
+        """Call `step`, which updates this member's part of a state, and record the time."""
         began = time.monotonic()
         step()
         self.moving += time.monotonic() - began
 
     def bring(self, array: Array) -> None:
-        """Gather the rows, over words, of an array that other members own, on the first member."""
+        """Gather on the first member the rows of an array over words that other members own."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
@@ -330,7 +331,7 @@ class Ranks(Communicator):
                 self._pass_on(array[rows], self.comm.Send, 0)
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows, over words, of the first member's array to the members that own them."""
+        """Scatter the rows of the first member's array over words to the members that own them."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 self._pass_on(array[rows], self.comm.Send, rank)
@@ -338,7 +339,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield the rows of an array that each member but the first owns, in limited numbers."""
+        """Yield each member except the first with the rows that it owns, a limited number at a time."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -346,10 +347,10 @@ class Ranks(Communicator):
             for begin in range(0, len(held), size):
                 yield rank, held[begin : begin + size]
 
-    # ---- sums of all
+    # ---- sums over all members
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Reduce arrays in place, the small ones in one message."""
+        """Replace arrays by their sums over all members; small arrays share one message."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -363,7 +364,7 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Reduce counts in place: small arrays by the library, large ones in a share for each member."""
+        """Replace counts by their sums over members: small arrays by Allreduce, large ones in shares."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -377,10 +378,10 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Add this member's share of counts in place; its other counts stay as they are."""
+        """Replace this member's share of counts by sums over all members; other counts do not change."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # each member adds a part of its own share
+        is_other = np.arange(self.size) != self.rank  # the others send their counts
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
@@ -393,9 +394,9 @@ class Ranks(Communicator):
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
 
     def _give(self, flat: Array, begins: Int64s) -> None:
-        """Exchange shares of a vector with the other members.
+        """Exchange shares of a vector with the other members, so that all have the whole vector.
 
-        Allgatherv does that, too, in many times as long.
+        Allgatherv does the same, but takes many times as long.
         """
         is_other = np.arange(self.size) != self.rank
         counts, places = np.diff(begins) * is_other, begins[:-1]
@@ -407,10 +408,10 @@ class Ranks(Communicator):
             )
 
     def figures(self) -> dict[str, float]:
-        """Return the number of members, seconds of messages, sampling and moving topics, and bytes sent.
+        """Return the number of members, seconds of messages, of sampling and of moving, and bytes sent.
 
-        Seconds of messages include waiting; seconds of topics cover this member's part. Bytes count
-        the counts, words and topics that this member has sent to others.
+        The seconds of messages include waiting. The seconds of moving are for updates of this member's
+        part of the topics. Bytes include the counts, words and topics sent to other members.
         """
         return {
             "ranks": self.size,
@@ -423,7 +424,7 @@ class Ranks(Communicator):
     # ---- outside of iterations
 
     def gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value: return the values of all members, in their order.
+        """Allgather a plain value: return the values of all members, in the order of the members.
 
         Raises
         ------
@@ -434,12 +435,12 @@ class Ranks(Communicator):
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value, without a check for members that failed since the last meeting."""
+        """Allgather a plain value, without checking for members that failed since the last meeting."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
     def share(self, value: Any = None) -> Any:
-        """Broadcast a plain value from the first member.
+        """Broadcast a plain value from the first member, and return it.
 
         Raises
         ------
@@ -451,7 +452,7 @@ class Ranks(Communicator):
             return self.comm.bcast(value)
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Broadcast arrays from the first member, in pieces.
+        """Broadcast arrays from the first member, in pieces, and return them.
 
         Raises
         ------
@@ -469,7 +470,7 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first member, in the order of the members; others get their own rows."""
+        """Gather rows on the first member, in the order of the members; others return their own rows."""
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
@@ -482,12 +483,12 @@ class Ranks(Communicator):
         return gathered
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Scatter rows of the first member: return the part of this member.
+        """Scatter rows from the first member: return the part of this member.
 
         Raises
         ------
         CheckpointError
-            If there are more or fewer rows than the members have room for.
+            If the number of rows differs from the total length of the parts.
         """
         sizes = self._gather(len(part))
         if rows is not None and len(rows) != sum(sizes):
@@ -506,7 +507,7 @@ class Ranks(Communicator):
         return whole[: begins[1]]
 
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
-        """Send an array to another member, or receive it, in pieces; return it."""
+        """Send an array to another member, or receive it, in pieces, by `message`; return the array."""
         flat = rows.reshape(-1).view(np.uint8)
         for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
@@ -514,7 +515,7 @@ class Ranks(Communicator):
         return rows
 
     def leave(self) -> None:
-        """End the work of all members together.
+        """End the work of all members; all members must call it.
 
         Raises
         ------
@@ -525,7 +526,7 @@ class Ranks(Communicator):
         self._over = True
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send the other members an error of this one, and raise the error that all members raise.
+        """Send an error of this member to the other members, and raise the error that all raise.
 
         Raises
         ------
@@ -537,7 +538,7 @@ class Ranks(Communicator):
         self._raise_first(error)
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
-        """Raise the error of the first failed member on every member; all know that one has failed."""
+        """Raise the error of the first failed member; all members call it when one has failed."""
         errors = self._gather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
         rank = next(r for r in range(self.size) if errors[r] is not None)
@@ -552,10 +553,10 @@ class Ranks(Communicator):
         raise SystemExit(code)
 
     def _give_up(self, code: int) -> None:
-        """End the processes of all members, or this one alone if the library does not respond.
+        """End the processes of all members, or only this process if the library does not respond.
 
-        A launcher that only sees a process end may report the code of another that it has killed
-        (9).
+        Ending only this process would not be enough: a launcher may then report the exit code of another
+        process that it has killed (9).
         """
         aborts = threading.Thread(target=self.comm.Abort, args=(code,), daemon=True)
         aborts.start()
@@ -564,7 +565,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return memory for some rows like those of an array."""
+    """Return new memory for the given rows, with the row shape and type of an array."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
@@ -573,7 +574,7 @@ _ALL = (1 << 64) - 1
 
 
 def _digest(arrays: Iterable[Array]) -> int:
-    """Return 64 bits that differ if the arrays do."""
+    """Return a 64-bit hash of arrays."""
     digest = hashlib.blake2b(digest_size=8)
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data)

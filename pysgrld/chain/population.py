@@ -1,17 +1,18 @@
-"""Draws of topics for other texts like these: they vary as topics of resampled documents do.
+"""Draws of topics for other texts like these, which vary as topics of resampled documents do.
 
-The posterior takes the words of a document for independent draws given its topics. In real text they
-are not: a word that a document has once is likely to come again (Doyle and Elkan 2009). Topics of
-another sample of documents therefore differ by more than posterior draws do. How much more is measured
-on replicates: chains that continue on documents resampled with replacement.
+The posterior assumes that the words of a document are independent draws given its topics. In real text
+they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan 2009).
+Topics of another sample of documents therefore differ more than posterior draws do. Replicates, which
+are chains that continue on documents resampled with replacement, measure how much more.
 
-Everything is done on square roots of probabilities, whose variance depends little on their size. For
-the top words of each topic, the variance of a replicate mean is moderated as in Smyth (2004): few
-replicates say little about a single word, so that the posterior variance, multiplied by the mean ratio
-of the two variances over the topic, counts as much as `PRIOR_FREEDOM` further degrees of freedom. If
-replicates of a topic vary less than posterior draws do, they were too short for a topic that mixes
-slowly, or its chains disagree: its draws are then posterior draws. For single words the variance has no
-such floor: with few replicates, every second word is below it by chance if documents are independent.
+All computations use square roots of probabilities, because their variance depends little on their size.
+For the top words of each topic, the variance between replicate means is moderated as in Smyth (2004). A
+few replicates carry little information about a single word. Therefore the posterior variance, multiplied
+by the mean ratio of the two variances over the topic, counts as `PRIOR_FREEDOM` further degrees of
+freedom. If replicates of a topic vary less than posterior draws, they were too short for a topic that
+mixes slowly, or the chains of the refinement disagree: posterior draws are then used for the topic. For
+single words, the variance has no such lower limit: with few replicates and independent documents, half
+of the words would be below it by chance.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Replicates on resampled documents.
+#: Number of replicates on resampled documents.
 REPLICATES = 4
-#: Top words of each topic whose variance is measured; draws of other words stay posterior draws.
+#: Number of top words of a topic for which the variance is measured; other words keep posterior draws.
 WORDS = 256
 #: Degrees of freedom of the posterior variance in the moderated variance.
 PRIOR_FREEDOM = 6
-#: Top words of a topic over which the ratio of the variances is averaged.
+#: Number of top words of a topic over which the ratio of the variances is averaged.
 _RATIO_WORDS = 20
-#: Separates the random numbers of `PopulationDraws` from others of the run.
+#: Part of the seed that makes the random numbers of `PopulationDraws` independent of others of the run.
 _SEED = 2006
 _PREFIX = "spread."
 
 
 class WordSpread:
-    """Variation of the top words of topics, over posterior draws and over replicates.
+    """Variation of the probabilities of top words, over posterior draws and over replicates.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class WordSpread:
     Attributes
     ----------
     draws : int
-        Posterior draws so far.
+        Number of posterior draws so far.
     replicates : list of (K, W) float32
         Mean probabilities of the words in each replicate.
     """
@@ -59,7 +60,7 @@ class WordSpread:
     def __init__(self, words: Int64s) -> None:
         self.words, self.draws = words, 0
         self.replicates: list[Floats] = []
-        self._sums: Doubles = np.zeros((2, *words.shape))  # of square roots, of probabilities
+        self._sums: Doubles = np.zeros((2, *words.shape))  # of square roots and of probabilities
 
     def add_draw(self, phi: Floats) -> None:
         """Add a posterior draw of the topics, (K, V)."""
@@ -68,7 +69,7 @@ class WordSpread:
         self.draws += 1
 
     def add_replicate(self, phi: Floats) -> None:
-        """Add the mean of a replicate, (K, V)."""
+        """Add the mean topics of a replicate, (K, V)."""
         self.replicates.append(self._probabilities(phi).astype(np.float32))
 
     def _probabilities(self, phi: Floats) -> Doubles:
@@ -88,12 +89,12 @@ class WordSpread:
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`.
+        """Restore the state from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not of these topics.
+            If the arrays do not belong to topics of this shape.
         """
         state = self.arrays()
         name = f"{_PREFIX}replicates"
@@ -106,12 +107,12 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Return the variation that a checkpoint has, or None if it has none.
+        """Return the variation stored in a checkpoint, or None if it has none.
 
         Raises
         ------
         CheckpointError
-            If the arrays do not belong together.
+            If the arrays are inconsistent.
         """
         words = arrays.get(f"{_PREFIX}words")
         if words is None:
@@ -124,24 +125,24 @@ class WordSpread:
 
     @property
     def means(self) -> tuple[Doubles, Doubles]:
-        """The means of the square roots and of the probabilities over posterior draws, (K, W) each."""
+        """Means over posterior draws of the square roots and of the probabilities, each (K, W)."""
         roots, values = self._sums / max(1, self.draws)
         return roots, values
 
 
 class _Parts(NamedTuple):
-    """Terms of a draw, (K, W) arrays in square roots of probabilities.
+    """Terms from which a draw is made, as (K, W) arrays of square roots of probabilities.
 
     Attributes
     ----------
     centre : float64
-        Centre of the draws, such that their squares have the posterior mean.
+        Centre of the draws, chosen such that the squares of draws have the posterior mean.
     roots : float64
         Mean of the square roots over posterior draws.
     stretch : float64
-        Factor of the deviation of a posterior draw from ``roots``.
+        Factor by which the deviation of a posterior draw from ``roots`` is multiplied.
     deviations : (R, K, W) float64
-        Factors of R standard normal numbers.
+        Deviations of R replicates, which are multiplied by R standard normal numbers.
     """
 
     centre: Doubles
@@ -151,18 +152,19 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Turns posterior draws of topics into draws for other texts like these.
+    """Transformation of posterior draws of topics into draws for other texts like these.
 
-    A draw is the centre, plus a stretched posterior deviation, plus a random combination of the
-    deviations of the replicates, all with Student's t for few replicates: its variance is the moderated
-    one, and words and topics vary together as they do in both.
+    A draw is the centre, plus a scaled posterior deviation, plus a random combination of the deviations
+    of the replicates; the deviations follow Student's t, because replicates are few. The variance of a
+    draw is the moderated variance, and words and topics are correlated as in the posterior draws and the
+    replicates.
 
     Parameters
     ----------
     spread : WordSpread
-        With at least two draws and two replicates.
+        Variation with at least two draws and two replicates.
     seed, chain : int
-        Of the run.
+        Seed and chain number of the run.
     """
 
     def __init__(self, spread: WordSpread, seed: int, chain: int) -> None:
@@ -210,7 +212,7 @@ class PopulationDraws:
 
     @property
     def width(self) -> Doubles:
-        """The standard deviation of the draws in posterior ones, (K,): mean over the top words."""
+        """Ratio of the standard deviations of these and of posterior draws, (K,): mean over top words."""
         parts = self._parts
         roots, values = self._spread.means
         posterior = np.maximum(values - roots**2, 1e-300)
@@ -219,7 +221,7 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Return probabilities of the top words in the draw of a step, given posterior ones, (K, W)."""
+        """Return the top words' probabilities in the draw of a step, (K, W), given posterior ones."""
         parts, number = self._parts, len(self._spread.replicates)
         generator = np.random.default_rng([*self._address, step])
         scale = math.sqrt(self.freedom / generator.chisquare(self.freedom))
@@ -230,7 +232,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Return the topics of the draw of a step, (K, V), given the posterior draw of that step."""
+        """Return the topics, (K, V), for other texts, from the posterior draw of the given step."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)
@@ -242,7 +244,7 @@ class PopulationDraws:
     def at(
         self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of some words of each topic, (K, n), in the population draw of a step.
+        """Return the probabilities of the given words of each topic, (K, n), in the draw of a step.
 
         Parameters
         ----------
@@ -250,7 +252,7 @@ class PopulationDraws:
         words : (K, n) int64
         look_up : callable
             Returns the probabilities of words, (K, m), in the posterior draw of the step, and whether
-            they are only upper bounds, because the draw has been kept without the word.
+            they are only upper bounds, because the draw was stored without the word.
         """
         (values, censored), (top, lacking) = look_up(words), look_up(self._spread.words)
         top = np.where(lacking, self._parts.roots**2, top).astype(np.float64)
@@ -262,7 +264,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return the places of words among the top words of their topics, (K, n); -1 if they are not."""
+        """Return the ranks of words among the top words of their topics, (K, n); -1 for other words."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

@@ -1,4 +1,4 @@
-"""Running averages over posterior samples: score and mean topics, and whether the score has converged."""
+"""Running averages of the score and the topics over posterior samples, and a test of convergence."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
 
-#: A run has converged when doubling the sampling time gains less than this share,
+#: A run has converged if doubling the sampling time improves the score by less than this fraction,
 SETTLED = 0.005
-#: and not before this many posterior samples.
+#: but not before this number of posterior samples.
 SETTLED_SAMPLES = 50
 
-#: Names of arrays in a checkpoint: the number of samples, averaged scores, and a block's sum of them.
+#: Names of arrays in a checkpoint: number of samples, averaged scores, and sum of samples of a block.
 PREFIX = "posterior."
-#: Arrays of the scorer of training documents, and of its averaged score after each sample.
+#: Names of arrays in a checkpoint: the state of the scorer of training documents, and its averaged
+#: score after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 
 
 class Averages(NamedTuple):
-    """The running averages that a checkpoint has.
+    """The running averages in a checkpoint.
 
     Attributes
     ----------
     samples : int
-        Posterior samples that they are averages of.
+        Number of posterior samples in the averages.
     history : (n,) float64
         Averaged score after each posterior sample.
     sums : mapping of array
@@ -62,7 +63,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
     Raises
     ------
     CheckpointError
-        If they have other types or shapes, or a negative number of samples.
+        If the arrays have wrong types or shapes, or a negative number of samples.
     """
     samples = int(_NUMBER.take(arrays, _SAMPLES)[0]) if _SAMPLES in arrays else 0
     if samples < 0:
@@ -73,14 +74,14 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
 
 
 class Settled(NamedTuple):
-    """The two averaged scores that show that a run has converged.
+    """The two averaged scores that prove convergence of a run.
 
     Attributes
     ----------
     score, at_half : float
-        Averaged score now, and when half of the sampling was done.
+        Averaged score now, and at half of the samples.
     half : int
-        The iteration of the latter.
+        Iteration at half of the samples.
     """
 
     score: float
@@ -94,22 +95,22 @@ def has_settled(
     least: float = SETTLED,
     fewest: int = SETTLED_SAMPLES,
 ) -> bool:
-    """Return True if doubling the number of posterior samples has gained less than 0.5 %.
+    """Return True if the second half of the posterior samples has improved the score by less than 0.5 %.
 
     Parameters
     ----------
     history : sequence of float
         Averaged score after each sample.
     share_gained : callable (before, now)
-        Of the scorer.
+        Method of the scorer, which returns the fraction gained between two scores.
     least : float
-        Another share than 0.5 %.
+        Fraction to use instead of 0.5 %.
     fewest : int
-        Another least number of samples.
+        Minimum number of samples.
     """
     if len(history) < fewest:
         return False
-    half = len(history) // 2  # the last sample not after half of the sampling time
+    half = len(history) // 2  # number of samples in the first half of the sampling time
     return not share_gained(history[half - 1], history[-1]) >= least
 
 
@@ -120,26 +121,26 @@ class Posterior:
     ----------
     chain : Chain
     scorer : Scorer or None
-        None without held-out documents.
+        Scorer of held-out documents; None if no documents are held out.
     burn_in, every : int
-        Iterations before the first sample is due, and between samples.
+        Number of iterations of the burn-in, and between samples.
     keep_mean : bool
-        Whether the mean of the topics is kept.
+        Whether the mean of the topics is computed.
     least : float
-        Share that doubling the sampling time must gain; below it the score has converged.
+        The score has converged if doubling the sampling time improves it by less than this fraction.
     watch : Scorer or None
-        Of training documents, by which convergence is seen without held-out ones; it is reported nowhere
-        else, as it is no score of new documents.
+        Scorer of training documents, which detects convergence if no documents are held out. Its score
+        is not reported otherwise, because it is not a score of new documents.
 
     Attributes
     ----------
     fewest : int
-        Samples before which the score has not converged.
+        Minimum number of samples for convergence.
     first : int
         Iteration of the first posterior sample.
     score : float
-        Averaged score at the last sample; NaN before the first. Of an approximation, which has none,
-        that of its topics when last observed.
+        Averaged score at the last sample; NaN before the first. An approximation has no samples: for
+        it, the score of its topics when they were last scored.
     """
 
     def __init__(
@@ -165,12 +166,12 @@ class Posterior:
 
     @property
     def due(self) -> bool:
-        """Whether the chain stands at a posterior sample."""
+        """Whether the current iteration gives a posterior sample."""
         return self._due_at(self.chain.step)
 
     @property
     def due_next(self) -> bool:
-        """Whether the next iteration ends at a posterior sample."""
+        """Whether the next iteration gives a posterior sample."""
         return self._due_at(self.chain.step + 1)
 
     def _due_at(self, step: int) -> bool:
@@ -178,15 +179,15 @@ class Posterior:
         return after > 0 and after % self.every == 0
 
     def take_sample(self, chain: Chain | None = None) -> None:
-        """Take the current topics of a chain as a sample; of an approximation, only their score.
+        """Add the current topics of a chain as a sample; for an approximation, only score them.
 
-        The mean takes the expected value of lazy rows: they need no draw, and the same mean has
-        less noise. Held-out documents are scored by a draw of their words.
+        The mean uses the expected values of lazy rows: they need not be drawn, and the mean is the same
+        with less noise. Held-out documents are scored with a draw of the topics at their words.
 
         Parameters
         ----------
         chain : Chain, optional
-            Another chain of the same model than its own.
+            Another chain of the same model; by default the chain of these averages.
         """
         chain = chain or self.chain
         if self.draws and self._sums:
@@ -214,9 +215,10 @@ class Posterior:
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def settled(self) -> Settled | None:
-        """Return True if doubling the sampling time has gained less than the least share.
+        """Return the scores that show convergence, or None if the score has not converged.
 
-        Looks only at posterior samples, so that the same seed ends at the same iteration.
+        The score has converged if doubling the sampling time has improved it by less than `least`. This
+        depends only on posterior samples, so that the same seed ends at the same iteration.
         """
         scorer, history = self.scorer, self._history
         if self.watch is not None:
@@ -228,15 +230,15 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks, like `Chain.draw`, or None before the first sample."""
+        """Return the posterior mean of all blocks in the form of `Chain.draw`; None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which all averages and the scorer continue exactly.
+        """Return the arrays from which all averages and the scorer can be restored exactly.
 
-        Sums of no samples, which may be larger than all else, are not among them.
+        Before the first sample, the sums are left out, because they may be larger than all other arrays.
         """
         arrays: dict[str, Array] = {
             _SAMPLES: np.array([self.samples]),
@@ -252,12 +254,12 @@ class Posterior:
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`.
+        """Restore the averages from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not what `arrays` gives of this run.
+            If they are not arrays of this run.
         """
         history = _HISTORY.take(arrays, HISTORY)
         state: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
@@ -274,17 +276,17 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
-        if self.watch is not None and WATCHED in arrays:  # absent from runs with a budget
+        if self.watch is not None and WATCHED in arrays:  # runs with a budget do not have it
             self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 
 
 def thinned(samples: int, limit: int) -> range:
-    """Return the ordinals (from 1) of the samples that are kept when ``samples`` were taken.
+    """Return the numbers, from 1, of the samples that are kept after ``samples`` samples were taken.
 
-    Every sample is kept until there are ``limit``, then every second one, then every fourth, and so on:
-    the step of the range. It depends on the number of samples alone, so that a resumed run keeps the
-    same ones.
+    Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and so on;
+    this spacing is the step of the range. The result depends only on the number of samples, so that a
+    resumed run keeps the same samples.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The bases of Markov chains, as training uses them, and of documents, as a chain uses them."""
+"""Base classes of the Markov chains that training uses, and of their samplers of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Miniba
 
 
 class Visit(NamedTuple):
-    """Documents and tokens that an iteration had.
+    """Numbers of documents and tokens of an iteration, and its step size.
 
     Attributes
     ----------
@@ -32,31 +32,31 @@ class Visit(NamedTuple):
 
 
 class Chain(ABC):
-    """One Markov chain over the global parts of a model. Looking at it never changes it.
+    """One Markov chain over the global parameters of a model; methods that read it do not change it.
 
     Parameters
     ----------
     options : Resolved
     stream : Minibatches
-        Source of its documents; has its seed and its number.
+        Source of documents, which also has the seed and the number of the chain.
     tokens : int
-        Training tokens.
+        Number of training tokens.
     waiting : callable
-        Called at intervals while no minibatch is ready; may raise, to stop.
+        Called at intervals while no minibatch is ready; it may raise an exception to stop.
 
     Attributes
     ----------
     seed, chain : int
-        Seed of all its random keys, and its number among the chains of one seed, from 0.
+        Seed of all random keys, and number of the chain among the chains with this seed, from 0.
     sampler : Sampler
     draws : bool
-        Whether its states are draws from the posterior, to be kept.
+        Whether its states are draws from the posterior that can be used as samples.
     warm_up : int
-        Noise-free iterations at the beginning.
+        Number of iterations without noise at the beginning.
     step_size_at : callable (int) -> float
-        Step size of an iteration.
+        Returns the step size of an iteration.
     step : int
-        Iterations done.
+        Number of iterations done.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        self._whole: Minibatch | None = None  # every iteration visits all documents
+        self._whole: Minibatch | None = None  # all documents, if every iteration visits all of them
 
     @property
     def key(self) -> Key:
-        """The address of the next iteration's random numbers."""
+        """Key of the random numbers of the next iteration."""
         return Key(self.seed, self.chain, self.step)
 
     @property
@@ -84,21 +84,21 @@ class Chain(ABC):
 
     @abstractmethod
     def remarks(self) -> Iterator[Message]:
-        """Return remarks on the settings: details, and warnings."""
+        """Yield remarks on the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Begin with the topics of another chain; its words are the first words of this one.
+        """Start from the topics of another chain, which has the first words of this chain.
 
         Parameters
         ----------
         topics : (V' or less, K or more) float32
         tokens : (K,) float64
-            Tokens of the corpus that each topic has.
+            Number of tokens of the corpus in each topic.
 
         Raises
         ------
         UsageError
-            If it cannot.
+            If this chain cannot start from given topics.
         """
         del topics, tokens
         raise UsageError("topics of this model cannot be continued on a corpus that has grown")
@@ -114,36 +114,36 @@ class Chain(ABC):
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch` by default.
+            Documents of the iteration; by default `next_batch`.
 
         Raises
         ------
         EOFError
-            If the stream has no more.
+            If the stream has no more documents.
         NumericalError
-            If the state is not finite any more.
+            If the state is no longer finite.
         """
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: rows of these words, or all if None, and the other blocks."""
+        """Return the current draw: rows of the given words (None: all), and the other blocks."""
 
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
+        """Return the arrays of a kept sample, with a row for each topic (`pysgrld.core.draws`)."""
 
     def law(self) -> TopicLaw | None:
-        """Return the law that the topics of `sample` are drawn from given counts alone, or None."""
+        """Return the distribution of the topics of `sample` if it depends only on counts, else None."""
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros that `add_to` adds draws to, by name; empty if draws cannot be averaged."""
+        """Return arrays of zeros for `add_to`, by name; empty if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        A lazy row may add its expected value: the mean is the same.
+        For a lazy row, its expected value may be added instead: the mean is the same.
         """
         del totals
 
@@ -153,82 +153,82 @@ class Chain(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that the next iteration needs, by name: a checkpoint keeps these.
+        """Return the arrays that the next iteration needs, by name, for a checkpoint.
 
-        With several processes, call it after `gather`, on the first one only.
+        With several processes, call it after `gather`, and only on the first process.
         """
 
     def common(self) -> dict[str, Array]:
-        """Return the members of `arrays` that are equal in every process of the communicator."""
+        """Return the items of `arrays` that are equal in every process of the communicator."""
         return self.arrays()
 
     def bring(self) -> None:
         """Gather the topics that other processes own on the first process of the communicator.
 
-        All of them call it; until the next iteration it can be looked at there.
+        All processes must call it; the first one has the topics until the next iteration.
         """
-        return  # most chains have one process
+        return  # most kinds of chains run in one process
 
     def gather(self) -> None:
-        """Gather the documents' variables of other processes on the first process of the communicator.
+        """Gather the variables of all processes' documents on the first process of the communicator.
 
-        All of them call it, and it holds until the next iteration.
+        All processes must call it; the first one has the variables until the next iteration.
         """
-        return  # most chains keep nothing
+        return  # most kinds of chains keep no variables of documents
 
     def scatter(self) -> dict[str, Array]:
         """Return this process's part of the arrays that the first process has restored.
 
-        All processes call it; the others then restore it, and the common arrays.
+        All processes must call it; the others then restore their part, and the common arrays.
 
         Raises
         ------
         CheckpointError
-            If that is not of the documents of all of them.
+            If the restored arrays do not have a row for each document of all processes.
         """
         return {}
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays` as they were after ``step`` iterations.
+        """Restore the state from `arrays` of a chain after ``step`` iterations.
 
         Raises
         ------
         CheckpointError
-            If they are no state of this chain.
+            If the arrays are not a state of this chain.
         """
 
     def close(self) -> None:
-        """End the thread that prepares minibatches ahead; no iteration may follow."""
+        """End the thread that prepares minibatches in advance; no iteration may follow."""
         self._batches.close()
 
 
 class DocumentSampler(ABC):
-    """A sampler, or a fit, of the documents of a minibatch given a draw of the topics.
+    """Method that samples, or fits, the documents of a minibatch given a draw of the topics.
 
-    It owns its scratch memory: one is used by one thread at a time. By default it stores nothing
-    between visits.
+    An instance has scratch memory, so that only one thread may use it at a time. By default it stores
+    nothing between visits.
 
     Attributes
     ----------
     by_document : frozenset of str
-        Names of the `arrays` that have a row for each document, in order.
+        Names of the `arrays` that have one row for each document, in the order of the documents.
     """
 
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Keep the variables of these documents, the whole corpus, between visits."""
+        """Store the variables of the given documents, which are the whole corpus, between visits."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Begin with variables that fit these topics, if the documents store variables other than topics.
+        """Set initial variables that fit the given topics, if documents store variables between visits.
 
         Parameters
         ----------
         key : Key
         draw : Draw
-            Of the words of ``batch``.
+            Draw of the topics at the words of ``batch``.
         batch : Minibatch
             The whole corpus.
         """
@@ -238,31 +238,31 @@ class DocumentSampler(ABC):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
-        """Sample the minibatch's documents, and give the statistics on each block, by its name.
+        """Sample the documents of a minibatch, and return statistics for each block, by its name.
 
-        A `Potential` samples them on demand instead.
+        If the statistics of a block are a `Potential`, it samples the documents on demand instead.
 
         Parameters
         ----------
         key : Key
         draw : Draw
-            Of the minibatch's words.
+            Draw of the topics at the words of the minibatch.
         batch : Minibatch
-            The documents of this process, over the words of all of its communicator.
+            The documents of this process.
         comm : Communicator
-            Adds up what its members find in theirs.
+            Combines the results of all its processes.
         """
 
     def arrays(self) -> dict[str, Array]:
-        """Return the variables that are kept between visits, by name: a checkpoint keeps these."""
+        """Return the variables that are stored between visits, by name, for a checkpoint."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the variables of the documents out of a checkpoint.
+        """Restore the variables of the documents from a checkpoint.
 
         Raises
         ------
         CheckpointError
-            If it is not that of these documents.
+            If the checkpoint does not belong to these documents.
         """
         put_back(self.arrays(), arrays)

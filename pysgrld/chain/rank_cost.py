@@ -1,8 +1,8 @@
-"""The time of an iteration, by the number of processes that share its documents and its topics.
+"""Model of the time of an iteration as a function of the number of processes (ranks).
 
-Documents are divided, and so are the rows of topics: each rank owns and moves some rows, and asks
-other ranks for the rows of the words in its documents. It asks for fewer rows as the number of
-ranks grows. It sends back the counts of these words. Messages have a latency. So with P ranks
+Documents and rows of topics are divided among the ranks. Each rank owns and updates its rows, and
+requests from other ranks the rows of the words in its documents; with more ranks, it requests fewer
+rows. It sends back the counts of these words. Messages have a latency. With P ranks, the time is
 
     (sampling + moving) / P + (read + (P - 1)/P sent) P^-HEAPS + messages(P) latency.
 """
@@ -13,28 +13,28 @@ import bisect
 import math
 from typing import NamedTuple
 
-#: A rank that samples documents or moves topics for at least this share of its time is called busy.
+#: A rank is busy if it spends at least this fraction of its time on sampling documents or moving topics.
 BUSY = 0.5
 #: The number of distinct words in documents grows as the number of documents to this power (Heaps'
 #: law).
 HEAPS = 0.5
-#: Ranks at most that are counted.
+#: Maximum number of ranks that `Cost.busy` returns.
 MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """The seconds of an iteration in parts that the number of ranks P changes in different ways.
+    """Seconds of the parts of an iteration that depend differently on the number of ranks P.
 
     Attributes
     ----------
     shared : float
-        All documents of the minibatch sampled and all topics moved, by one rank.
+        Time for one rank to sample all documents of the minibatch and to move all topics.
     read : float
-        The topics of all of the minibatch's words read.
+        Time to read the topics of all words of the minibatch.
     sent : float
-        The topics and the counts of all of these words sent.
+        Time to send the topics and the counts of all these words.
     latency : float
-        A message that has no length.
+        Time of an empty message.
     """
 
     shared: float
@@ -46,17 +46,17 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Build the parts from the measurements of one of several ranks.
+        """Compute the parts from measurements on one of several ranks.
 
         Parameters
         ----------
         ranks : int
-            At least 2.
+            Number of ranks, at least 2.
         whole, shared, exchange : float
-            Seconds of its iteration, and the parts of it with its own documents and its part of the
-            topics, and with messages.
+            Seconds of an iteration of this rank; of these, the seconds for its documents and its part of
+            the topics, and the seconds for messages.
         latency : float
-            Seconds of a message that has no length.
+            Seconds of an empty message.
         """
         sent = max(0.0, exchange - cls.messages(ranks) * latency)
         read = max(0.0, whole - shared - exchange)
@@ -65,21 +65,21 @@ class Cost(NamedTuple):
 
     @staticmethod
     def messages(ranks: int) -> int:
-        """Return the number of messages of an iteration that wait for each other; 0 with one rank."""
+        """Return the number of consecutive messages of an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # three reductions, and six messages to each of the others: how many words, which ones, topics,
-        # counts, and what rows brought up to date and rows moved add to the sums of topics
+        # three reductions, and six messages to each other rank: number of words, words, topics, counts,
+        # and changes in the sums of topics by rows that are brought up to date and by rows that are moved
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
-        """Return the seconds of messages and additions with ``ranks`` ranks; 0 with one."""
+        """Return the seconds of messages and additions with ``ranks`` ranks; 0 with one rank."""
         sent = (ranks - 1) / ranks * self.sent / self.words(ranks)
         return sent + self.messages(ranks) * self.latency
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the ratio of the words in the minibatch to the words in one rank's documents."""
+        """Return how many times as many distinct words the minibatch has as one rank's documents."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -87,16 +87,16 @@ class Cost(NamedTuple):
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the share of its time that each of ``ranks`` ranks spends on divided work."""
+        """Return the fraction of its time that each of ``ranks`` ranks spends on divided work."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the number of ranks, 1 to `MOST`, that are busy for at least `BUSY` of their time."""
+        """Return the maximum number of ranks, from 1 to `MOST`, such that all ranks are busy (`BUSY`)."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Return the factor by which the minibatch may grow for ``ranks`` ranks, given the same words."""
+        """Return the minibatch's growth factor at which ``ranks`` ranks are busy, for equal words."""
         waits = self.read / self.words(ranks) + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

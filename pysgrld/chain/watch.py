@@ -1,4 +1,4 @@
-"""Watchdog of a process that waits for others: it reports a long wait, and ends the process."""
+"""Watchdog of a process that waits for other processes: it reports a long wait or ends the process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-#: Seconds after which a waiting process reports it, once.
+#: Seconds of waiting after which a process reports it once.
 SAY = 60.0
 #: Seconds between two checks.
 LOOK = 1.0
@@ -18,18 +18,18 @@ GIVEN_UP = 70
 
 
 class Watch:
-    """Ends the process when others have kept it waiting for too long. It looks without asking MPI.
+    """Watchdog that ends the process if it has waited too long for others; it does not call MPI.
 
     Parameters
     ----------
     who : str
-        This process, as others know it.
+        Name of this process in messages to the user.
     timeout : float or None
-        Maximum seconds that it waits for others, or None for no limit.
+        Maximum number of seconds to wait for others, or None for no limit.
     say : callable, optional
-        Reports to the user; by default on standard error.
+        Reports a line to the user; by default on standard error.
     end : callable, optional
-        Ends the process, with an exit code.
+        Ends the process with the given exit code.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the seconds of a message, from when this process is ready for it."""
+        """Count the seconds of a message, from the time when this process is ready for it."""
         began = self._since = time.monotonic()
         try:
             yield

@@ -353,8 +353,8 @@ class Training:
     def _save(self, *, last: bool, finished: bool = False) -> None:
         """Write a checkpoint, and note its duration for the time limit.
 
-        A finished run keeps only this checkpoint, unless the user set the number to keep, and the one
-        before its Gibbs refinement, from which training continues if the user asks for more iterations.
+        A finished run keeps this checkpoint and the one before its Gibbs refinement, from which training
+        continues if the user asks for more iterations; or the number of checkpoints that the user set.
         """
         began = self.pulse.awake()
         named = "keep" in self.typed
