@@ -32,10 +32,10 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Signals that may be named as the one that stops a run.
+#: Names of signals that the user may choose as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Languages with texts that libraries split into words.
+#: Languages for which libraries split texts into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
@@ -225,18 +225,18 @@ _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items()
 
 
 def spelled(name: str, value: Any) -> Any:
-    """Return the value of an option, named with dashes or without, in the form that is shown.
+    """Return the value of an option in the form that is shown to users.
 
     Parameters
     ----------
     name : str
-        Name of the option.
+        Name of the option, with or without dashes before it.
     value : object
 
     Returns
     -------
     object
-        A line of text for a list, else the value.
+        A line of text for a list, if the option has one; else the value itself.
     """
     spell = _SPELL.get(name.removeprefix("--"))
     if spell is None or not isinstance(value, list | tuple):

@@ -22,7 +22,7 @@ class Option(NamedTuple):
     Attributes
     ----------
     parse : callable
-        From text to value; raises `UsageError`.
+        Converts a text to a value; raises `UsageError`.
     shown : str
         The default, as help shows it.
     help : str
@@ -30,25 +30,26 @@ class Option(NamedTuple):
     group : str
         Heading in the help.
     free : bool
-        May change at every start without making it another run.
+        Whether a run may be resumed with another value of the option.
     metavar : str
         Placeholder of the value in the help.
     default : object
         The default value, or None if it depends on the corpus (see `pysgrld.models.resolve`).
     first : bool
-        Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
+        Whether ``sgmc train --help`` shows the option; ``--help-all`` shows every option.
     joins : bool
-        Given several times it means all of its values, joined by commas; else the last one.
+        Whether values are joined by commas if the option is given several times; else the last
+        counts.
     alone : str
-        The value of an option that is typed without one; empty: it takes a value.
+        The value if the option is typed without one; empty if a value is required.
     read : callable, optional
         Reads the file that a value names; the run keeps its content as the value.
     flag : bool
-        It has no value: if it is typed it is True.
+        Whether the option takes no value, and is True if it is typed.
     spell : callable, optional
-        Writes a value that is a list in one line as a person reads it; raises `UsageError` if the
-        value has the wrong type. Only options in `pysgrld.options` have it, because `spelled` reads
-        no others.
+        Converts a list to one line of text for users; raises `UsageError` if the value has the
+        wrong type. Only options in `pysgrld.options` may have it, because `spelled` looks up no
+        others.
     """
 
     parse: Callable[[str], Any]
@@ -71,7 +72,7 @@ class Option(NamedTuple):
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return True if the parser accepts a number, or several; True for values of other types."""
+        """Return False if the value is one or more numbers that the parser refuses; else True."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
@@ -86,29 +87,30 @@ class Option(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts of a corpus that defaults of options depend on.
+    """Facts of a corpus that defaults of options depend on.
 
     Attributes
     ----------
     documents : int
-        Training documents D.
+        Number of training documents D.
     words : int
-        Vocabulary V.
+        Number of words V in the vocabulary.
     tokens : int
-        Training tokens.
+        Number of training tokens.
     score_visits : int
-        Token visits of one update of the running score (0 without held-out documents).
+        Number of tokens that an update of the running score visits; 0 without held-out documents.
     minibatch_words : callable (size, seed) -> int
-        Distinct words of the first minibatch, which stands for all of them.
+        Returns the number of distinct words in the first minibatch, which stands for all
+        minibatches.
     vocabulary : sequence of str, optional
         The words, for options that name words.
     slicing : Slicing, optional
         Slices of time, for models that use them.
     slice_tokens : tuple of int
-        Tokens of each.
+        Number of tokens in each slice.
     mean_length : float, optional
-        Tokens of a document on average, held-out documents included, so that it does not depend on
-        the seed. None for the mean of the training documents.
+        Mean number of tokens of a document, including held-out documents so that the mean does not
+        depend on the seed. None for the mean of the training documents.
     """
 
     documents: int
@@ -123,12 +125,12 @@ class Facts(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Tokens of a document on average, by which defaults are chosen."""
+        """Mean number of tokens of a document, from which defaults are derived."""
         return self.mean_length or max(1, self.tokens) / max(1, self.documents)
 
     @property
     def rows(self) -> int:
-        """Rows of the topics: words, in each slice of time."""
+        """Number of rows of the topics: one for each word in each slice of time."""
         return self.words * (1 if self.slicing is None else len(self.slicing.names))
 
 
@@ -138,7 +140,7 @@ Steps = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class LoopOptions:
-    """Values of the options that the loop of training reads: budget, refinement, and what is kept."""
+    """Values of the options that the training loop reads: budget, sweeps, and samples to keep."""
 
     epochs: float | None
     iterations: int | None
@@ -158,12 +160,12 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(LoopOptions):
-    """Values of the options that every model has; a model's own class adds its own.
+    """Values of the options that every model has; the class of each model adds further options.
 
     Fields have the names of options with ``_`` for ``-``; docs/run-directory.md describes
-    ``config.json``, and ``sgmc train --help-all`` describes each option. ``settings`` are the
-    sampler's, `pysgrld.samplers.SamplerSettings`; ``config.json`` lists them among the other
-    options.
+    ``config.json``, and ``sgmc train --help-all`` describes each option. ``settings`` holds the
+    options of the sampler (`pysgrld.samplers.SamplerSettings`); ``config.json`` lists them among
+    the other options.
     """
 
     algo: str
@@ -244,7 +246,7 @@ class Resolved(LoopOptions):
         return cls(**values_by_field)
 
     def plain(self) -> dict[str, Any]:
-        """Return the values by the names of options, as JSON has them: lists for tuples."""
+        """Return the values by the names of options in the form of JSON, with lists for tuples."""
         model_values = {
             option_name(f.name): thawed(getattr(self, f.name))
             for f in fields(self)
@@ -259,7 +261,7 @@ class Resolved(LoopOptions):
 
     @property
     def slicing(self) -> Slicing | None:
-        """The slices of time of a model that knows some."""
+        """Slices of time of a model, or None if the model has none."""
         return None
 
     @property
@@ -274,12 +276,12 @@ class Resolved(LoopOptions):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Topics of each layer, the lowest first; empty if their number is not chosen."""
+        """Number of topics of each layer, the lowest first; empty if the model has no fixed number."""
         return (self.topics,) if self.topics else ()
 
     @property
     def depth(self) -> int:
-        """Layers of topics."""
+        """Number of layers of topics."""
         return max(1, len(self.widths))
 
 
@@ -300,7 +302,7 @@ def option_name(field: str) -> str:
 
 
 def frozen(value: Any) -> Any:
-    """Return a value with tuples for lists, as JSON has them.
+    """Convert the lists in a value of JSON to tuples.
 
     Parameters
     ----------
@@ -316,7 +318,7 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """Return a value with lists for tuples, as JSON has them.
+    """Convert the tuples in a value to lists, as JSON requires.
 
     Parameters
     ----------

@@ -14,14 +14,15 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: Below it numbers of single precision, in which topics are, lose their digits or are 0.
+#: Smallest normal number in single precision, in which topics are stored: smaller numbers lose
+#: digits or become 0.
 SMALLEST = 2.0**-126
-#: Layers of a deep model, at most.
+#: Maximum number of layers of a deep model.
 MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Parse one of some words, or any other text that ``parse`` accepts.
+    """Return a parser of the given words, and of any other text that ``parse`` accepts.
 
     Parameters
     ----------
@@ -39,14 +40,14 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Parse an integer in [low, high], or one of ``words`` (which stands for its value).
+    """Return a parser of integers in [low, high], and of ``words``, which stand for their values.
 
     Parameters
     ----------
     low : int
     high : int, optional
     **words : object
-        Values by words that stand for them.
+        Words, each with the value that it stands for.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str],
 
 
 def real(low: float, high: float = math.inf) -> Callable[[str], float]:
-    """Parse a finite number strictly between ``low`` and ``high``.
+    """Return a parser of finite numbers strictly between ``low`` and ``high``.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def real(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 
 def reals(low: float, count: int, description: str) -> Callable[[str], tuple[float, ...]]:
-    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number of them if 0.
+    """Return a parser of exactly ``count`` numbers above ``low``, separated by commas.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def reals(low: float, count: int, description: str) -> Callable[[str], tuple[flo
     count : int
         Number of values; 0 for any number.
     description : str
-        Description of the values, for the message on a wrong number.
+        Description of the values, for the message about a wrong number of values.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Parse one of some words; the parser lists them in its attribute ``values``.
+    """Return a parser of the given words, which are listed in its attribute ``values``.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def choice(*values: str) -> Callable[[str], str]:
 
 
 def duration(value: str) -> float:
-    """Parse 0.25s, 15m, 2h30m, 1d: seconds.
+    """Parse a duration such as 0.25s, 15m, 2h30m or 1d; return seconds.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def requeue_code(value: str) -> int:
 
 
 def share_or_count(value: str) -> int | float:
-    """Parse a whole number (a count) or a number with a point in (0, 1] (a share).
+    """Parse a whole number (a count), or a number in (0, 1] with a decimal point (a fraction).
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def share_or_count(value: str) -> int | float:
     Returns
     -------
     int or float
-        An int is a count, a float a share.
+        An int is a count, a float is a fraction.
 
     Raises
     ------
@@ -250,7 +251,7 @@ def share_or_count(value: str) -> int | float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Parse I/N: part I, from 1, of N.
+    """Parse I/N, which refers to part I (from 1) of N parts.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def part(value: str) -> tuple[int, int]:
     Raises
     ------
     UsageError
-        If it is no part.
+        If the text is no part.
     """
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
@@ -300,7 +301,7 @@ def schedule(value: str) -> tuple[float, float, float]:
     return a, b, c
 
 
-#: Languages of documents by their codes, the ones with a list of stop words first.
+#: Names of languages by code; the languages with a list of stop words come first.
 LANGUAGES = {
     **{"da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french"},
     **{"de": "german", "id": "indonesian", "it": "italian", "no": "norwegian", "pt": "portuguese"},
@@ -316,7 +317,7 @@ LANGUAGES = {
     **{"ta": "tamil", "te": "telugu", "th": "thai", "tr": "turkish", "uk": "ukrainian"},
     **{"ur": "urdu", "vi": "vietnamese", "cy": "welsh"},
 }
-#: Languages that are detected without a library.
+#: Number of languages, the first ones in `LANGUAGES`, that are detected without a library.
 LISTED = 13
 
 
@@ -385,7 +386,7 @@ EVERYTHING, NOTHING = "all", "none"
 
 
 def column(value: str) -> tuple[str, str | None]:
-    """Split NAME or NAME:kind.
+    """Split a text NAME or NAME:kind into the name and the kind.
 
     Parameters
     ----------
@@ -402,9 +403,9 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Parse names of fields, each with a kind or without, separated by commas, or a word for them.
+    """Parse names of fields, separated by commas, each with or without a kind.
 
-    ``auto``, ``all`` and ``none`` stand alone.
+    Instead of names, the text may be one of the words ``auto``, ``all`` and ``none``.
 
     Parameters
     ----------

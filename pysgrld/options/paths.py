@@ -1,8 +1,8 @@
-"""Paths that a person names: their kind, and input files opened for reading.
+"""Paths that the user names: their kind, and input files opened for reading.
 
-Every option and every argument that takes a path asks here. The system may refuse to look a path up
-(permission denied, a name that is too long, links in a circle), which is an error of the person who named
-it. No NumPy here: help must be instant.
+Every option and every argument that takes a path uses this module. The system may refuse to look a
+path up (permission denied, a name that is too long, links in a circle), which is reported as an
+error of the user. No NumPy here: help must be instant.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
 #: Milliseconds between two checks whether to stop waiting for a pipe.
 _BEAT = 100
-#: Letters of a path that a message shows, at its beginning and at its end.
+#: Number of characters that a message shows of the start, and of the end, of a long path.
 _FIRST, _LAST = 120, 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
-#: Bytes read at a time.
+#: Number of bytes that are read at a time.
 _PIECE = 1 << 20
 
-#: Called now and then while this thread waits for a pipe, with its path; may raise, to stop, as
-#: `pysgrld.run.StopFlag` does.
+#: Function that is called repeatedly, with the path of a pipe, while this thread waits for the
+#: pipe. It may raise an error to stop waiting, as `pysgrld.run.StopFlag` does.
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
-#: The error if the system refuses to look a path up, or None to raise no error.
+#: Class of the error if the system refuses to look a path up, or None to raise no error.
 Refusal = type[SgmcError] | None
 
 
@@ -81,7 +81,7 @@ def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | No
 
 
 def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if something lies at a path; raises as `look_up`.
+    """Return True if anything exists at a path; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a regular file lies at a path; raises as `look_up`.
+    """Return True if a regular file exists at a path; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder lies at a path; raises as `look_up`.
+    """Return True if a folder exists at a path; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return True for standard input ("-"), a pipe or a device; raises as `look_up`.
+    """Return True for standard input ("-"), a pipe or a device; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
-    """Return a path without links and "..", from the root.
+    """Return the absolute path, without links and "..", of a path.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
         OSError,
         ValueError,
         RuntimeError,
-    ) as error:  # RuntimeError: a circle, before Python 3.13
+    ) as error:  # RuntimeError: links in a circle, before Python 3.13
         if isinstance(error, FileNotFoundError):
             error = OSError(errno.ENOENT, "the current folder was removed")
         if isinstance(error, RuntimeError):
@@ -180,7 +180,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
 
 
 def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError) -> list[Path]:
-    """Return the paths in a folder, in no order.
+    """Return the paths in a folder, in no particular order.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as a message shows it: the middle of a long one is left out.
+    """Return a path as a message shows it: without its middle if it is long.
 
     Parameters
     ----------
@@ -284,7 +284,8 @@ class _Stream(io.RawIOBase):
 def open_input(path: str | Path) -> io.RawIOBase:
     """Open a file, a pipe or a device to be read; "-" is standard input.
 
-    To open a pipe does not wait for a writer; to read it does, and stops when `while_waiting` raises.
+    Opening a pipe does not wait for a writer. Reading it does, until `while_waiting` raises an
+    error.
 
     Parameters
     ----------
@@ -321,15 +322,15 @@ def open_input(path: str | Path) -> io.RawIOBase:
 
 
 def read_input(path: str | Path, largest: int, description: str) -> bytes:
-    """Read all of a file or a pipe.
+    """Read the whole content of a file or a pipe.
 
     Parameters
     ----------
     path : str or Path
     largest : int
-        Bytes that it may have, at most.
+        Maximum number of bytes.
     description : str
-        Description of the expected file, for the message on a larger one.
+        Description of the expected file, for the message about a larger file.
 
     Returns
     -------
@@ -341,7 +342,7 @@ def read_input(path: str | Path, largest: int, description: str) -> bytes:
     MissingInputError
         If it cannot be read.
     CorpusError
-        If it is larger.
+        If the file is larger than `largest`.
     """
     data = bytearray()
     with open_input(path) as file:

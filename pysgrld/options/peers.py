@@ -1,7 +1,7 @@
-"""Words of other topic modellers, and what to type here in their place.
+"""Names of options, commands and methods in other topic modelling tools, with sgmc's counterparts.
 
-Hints for options, commands and parameters that are not there are looked up in `PEERS`, and
-docs/coming-from.md lists it. No NumPy here: help must be instant.
+If an option, command or parameter does not exist, the hint about it comes from `PEERS`, which
+docs/coming-from.md lists. No NumPy here: help must be instant.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _COUNTED = "words are counted, and nothing is embedded"
 
 
 class Peer(NamedTuple):
-    """A word of another tool.
+    """A name in another tool, with sgmc's counterpart.
 
     Attributes
     ----------
     name : str
         An option or a command of the other tool, as it spells it, without leading dashes.
     tools : str
-        The tools that use the word.
+        The tools that use the name.
     here : str
-        Our option, or our command, which begins with ``sgmc``; empty if sgmc has no counterpart.
+        Option of sgmc, or command that begins with ``sgmc``; empty if sgmc has no counterpart.
     note : str
         A remark for the user; required if `here` is empty.
     """
@@ -39,7 +39,7 @@ class Peer(NamedTuple):
     note: str = ""
 
 
-#: Words of other tools, grouped by our option or command.
+#: Names in other tools, grouped by the option or command of sgmc.
 PEERS = (
     # ---- the model
     Peer("num-topics", "MALLET, gensim", "--topics"),
@@ -133,7 +133,7 @@ PEERS = (
     Peer("lemmatize", "others", "--segment", "as in --segment english"),
     Peer("decode_error", "scikit-learn", "--on-bad-document"),
     Peer("separator", "others", "", "it is found in the first line of a CSV"),
-    # ---- models that are kept
+    # ---- stored models
     Peer("output-model", "MALLET", "--out"),
     Peer("output-dir", "others", "--out"),
     Peer("input-model", "MALLET", "--resume"),
@@ -203,7 +203,8 @@ PEERS = (
 )
 
 
-#: Models of other tools, by the name that is typed after ``--model``: what does their job here.
+#: Names of other tools' models, as typed after ``--model``, with advice on what replaces them in
+#: sgmc.
 MODELS_OF_PEERS = {
     "hdp": "sgmc search compares numbers of topics; topics that --topics leaves over stay unused",
     "ctm": "correlations of topics are in sgmc report; no model has them as its prior",
@@ -215,7 +216,8 @@ MODELS_OF_PEERS = {
 }
 
 
-#: Methods of other tools' models, with our method, and a remark or what to do if there is no method.
+#: Methods of other tools' models, each with sgmc's method and a remark, or with advice if it has
+#: none.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
     "show_topics": ("topics_frame", ""),
@@ -250,12 +252,12 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of models, which answers names of other tools with what does their job here.
+    """Return a parser of models; its error for a model of another tool names the replacement.
 
     Parameters
     ----------
     *names : str
-        The models that there are.
+        Names of the existing models.
     """
     parse_name = choice(*names)
 
@@ -269,7 +271,7 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
 
 def spelt(name: str) -> str:
-    """Return the form that all spellings of a name share: num-topics, num_topics, numTopics.
+    """Return the common form of all spellings of a name, such as num-topics, num_topics, numTopics.
 
     Parameters
     ----------
@@ -279,7 +281,7 @@ def spelt(name: str) -> str:
     Returns
     -------
     str
-        Letters and digits alone, in small letters.
+        The letters and digits of the name, in lower case.
     """
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
@@ -288,30 +290,30 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the row of a word of another tool, however it is spelt.
+    """Return the row of a name in another tool, in whatever spelling.
 
     Parameters
     ----------
     name : str
-        As it was typed, with dashes before it or without.
+        The name as it was typed, with or without dashes before it.
 
     Returns
     -------
     Peer or None
-        The row of the word, or None if no other tool has it.
+        The row of the name, or None if no other tool has it.
     """
     return _FOUND.get(spelt(name))
 
 
 def hint(typed: str, peer: Peer, counterpart: str) -> str:
-    """Return a line that explains the counterpart of another tool's word.
+    """Return a line that explains the counterpart of a name in another tool.
 
     Parameters
     ----------
     typed : str
-        The word as it was typed.
+        The name as it was typed.
     peer : Peer
-        Its row.
+        The row of the name.
     counterpart : str
         The option or command to type instead; empty if sgmc has none.
 

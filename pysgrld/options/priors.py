@@ -13,12 +13,12 @@ from pysgrld.errors import UsageError
 
 #: The word for a learned prior, in place of its number.
 LEARN = "learn"
-#: Start and prior mean of a learned eta: the default of a fixed eta up to 100 topics.
+#: Initial value and prior mean of a learned eta; also the default of a fixed eta up to 100 topics.
 ETA = 0.05
-#: Names of the blocks that learned priors are.
+#: Names of the parameter blocks that hold learned priors.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
-#: Fewest and most topics by default.
+#: Minimum and maximum of the default number of topics.
 FEWEST_TOPICS, MOST_TOPICS = 5, 200
 
 
@@ -37,7 +37,7 @@ def usual_topics(tokens: int) -> int:
     Returns
     -------
     int
-        K.
+        Number of topics K.
     """
     k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
     step = 5 if k < 50 else 10
@@ -59,14 +59,14 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
     Parameters
     ----------
     topics : int
-        K.
+        Number of topics K.
     length : float, optional
         Mean number of tokens of a document.
 
     Returns
     -------
     float
-        Rounded to two digits.
+        Value of alpha, rounded to two significant digits.
     """
     short = max(0.6, min(length / 75.0, 1.0))
     long = max(1.0, min(length / 640.0, 2.0))
@@ -76,12 +76,12 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
 
 
 def usual_eta(topics: int) -> float:
-    """Return the default of LDA's eta: many topics have few tokens each, and want a weak prior.
+    """Return the default of LDA's eta: many topics have few tokens each, and need a weak prior.
 
     Parameters
     ----------
     topics : int
-        K.
+        Number of topics K.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def check_one_eta(eta: Any) -> None:
 
 
 def fixed(prior: float | str) -> float | None:
-    """Return the number of a fixed prior, or None for one that is learned.
+    """Return the number of a fixed prior, or None for a learned prior.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def fixed(prior: float | str) -> float | None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the prior of topics over words: a fixed eta, the first one, or a learned one's start.
+    """Return the prior of topics over words: the (first) fixed eta, or the start of a learned eta.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache
 
-#: Begins the record of the built-in rule of words, which versions describe differently.
+#: Start of the record of the built-in rule of words; versions describe this rule differently.
 BUILT_IN = "built in: "
 
 #: Default-ignorable characters (first, last): soft hyphen, joiners, marks of direction, variation
@@ -32,7 +32,8 @@ _LEFT_OUT: dict[int, str | None] = {
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
-#: Code points from 0x80 on that may be marks: the other planes hold ideographs, private use or nothing.
+#: Ranges of code points from 0x80 on that may contain marks: all other planes hold ideographs,
+#: private use or nothing.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 

@@ -10,25 +10,25 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: Periods that a slice may be, instead of a number of slices. The largest number of slices is
-#: limited, as each slice has a row of the topics for every word.
+#: Periods that a slice may be, and the maximum number of slices that may be given instead; it is
+#: limited because each slice has a row of the topics for every word.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 
 
 class FoundSlices(NamedTuple):
-    """The slices of time that ``--slices`` means for a corpus: the option's value in a run.
+    """The slices of time of a corpus, which a run stores as the value of ``--slices``.
 
     Attributes
     ----------
     by : str or int
         The length of a slice, or the number of slices.
     names : tuple of str
-        The name of each, the earliest first.
+        The name of each slice, the earliest first.
     begins : tuple of float or str
         The first number, or date in ISO 8601, of each slice.
     tokens : tuple of int
-        Tokens of the corpus in each.
+        Number of tokens of the corpus in each slice.
     """
 
     by: str | int
@@ -38,12 +38,12 @@ class FoundSlices(NamedTuple):
 
 
 def asked_for(value: Any) -> str | int:
-    """Return the length or the number of slices, of a value as typed or as stored in a run.
+    """Return the length or the number of slices from a value as typed or as stored in a run.
 
     Parameters
     ----------
     value : object
-        Value of ``--time`` as the parser or the run has it.
+        Value of ``--slices`` as the parser returns it or a run stores it; None for the default.
 
     Returns
     -------

@@ -23,19 +23,19 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
     Parameters
     ----------
     option : str
-        As it is typed, for messages.
+        Name of the option as it is typed, for messages.
     path : str
     largest : int
-        Bytes that it may have, at most.
+        Maximum number of bytes.
     description : str
-        Description of the expected file, for the message on a larger one.
+        Description of the expected file, for the message about a larger file.
 
     Raises
     ------
     MissingInputError
-        If it cannot be read.
+        If the file cannot be read.
     CorpusError
-        If it is larger, or not UTF-8, naming the line.
+        If the file is larger than `largest`, or is not UTF-8; the message then names the line.
     """
     try:
         data = read_input(path, largest, description)
@@ -50,19 +50,20 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
 
 #: Largest size of a file in bytes.
 LARGEST = 64 << 20
-#: Words of a phrase, at most.
+#: Maximum number of words of a phrase.
 LONGEST = 10
-#: Characters of a phrase that a message shows.
+#: Maximum number of characters of a phrase that a message shows.
 _SHOWN = 60
 
 
 def read_phrases(path: str) -> tuple[str, ...]:
-    """Read phrases, one a line, as 'sgmc corpus phrases' writes them; text after a tab is ignored.
+    """Read phrases, one per line, as 'sgmc corpus phrases' writes them; ignore text after a tab.
 
     Returns
     -------
     tuple of str
-        As the tokeniser writes their words, separated by single blanks; sorted, each once.
+        Distinct phrases in sorted order. Their words are written as by the tokeniser, with single
+        blanks between them.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Write a list of phrases in a line: how many there are, and a digest by which two lists differ.
+    """Describe a list of phrases in one line: their number, and a digest that identifies the list.
 
     Parameters
     ----------
@@ -116,29 +117,31 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: A word as a person names it: a word, the beginning of some with * at its end, or a column's number.
+#: A seed word as the user names it: a word, the start of words followed by *, or the number of a
+#: column.
 Pattern = str | int
 #: Topics by name, in their order, each with its seed words.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
 #: Seed words that are in a vocabulary, each with its number.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
-#: Share of an average topic's tokens that the seeds of a topic count for together.
+#: All seeds of a topic together count as this fraction of an average topic's tokens.
 WEIGHT = 0.01
 #: Largest size of a file in bytes.
 LARGEST_SEEDS = 16 << 20
-#: Letters of a name, at most.
+#: Maximum number of characters of a topic's name.
 LONGEST_NAME = 200
 _SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", "game*"]}'
 
 
 def seed_words(value: Any) -> SeedWords:
-    """Check seed words passed as a Python object: words by the names of topics.
+    """Check seed words that are passed as a Python object: words by the name of their topic.
 
     Parameters
     ----------
     value : mapping, or sequence of (name, words)
-        Words are as a file has them, numbers of columns, or (word, number) as a run has recorded them.
+        Names of topics, each with its words. A word is a text as in a file, the number of a column,
+        or (word, number) as a run records it.
 
     Returns
     -------
@@ -148,7 +151,7 @@ def seed_words(value: Any) -> SeedWords:
     Raises
     ------
     UsageError
-        Naming the wrong entry.
+        If an entry is wrong; the message names the entry.
     """
     items = list(value.items() if isinstance(value, Mapping) else value)
     if not items:
@@ -188,14 +191,14 @@ def seed_words(value: Any) -> SeedWords:
 
 
 def read_seed_words(path: str) -> SeedWords:
-    """Read seed words from a file: JSON, or a line for each topic, its name and a colon before its words.
+    """Read seed words from a file: JSON, or lines with a topic's name, a colon and its words.
 
     Raises
     ------
     MissingInputError
         If the file cannot be read.
     CorpusError
-        If it is neither, naming the line.
+        If the file is neither; the message names the line.
     """
     text = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
     topics: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The folder of a search: found, locked, and given its corpus and its plan; ready for every rung."""
+"""Preparation of the folder of a search: find it, lock it, store the corpus and the plan in it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
 
-#: Chains of each contender in the last rung, by default.
+#: Default number of chains of each contender in the last rung.
 CHAINS = 2
-#: Files of a search that was killed before it had a plan.
+#: Files that a search has before it has a plan.
 _BEGUN = frozenset({"lock", "lock.held", "corpus", LIST})
-#: Facts of the corpus that the plan has.
+#: Facts of the corpus that the plan stores.
 _FACTS = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
-#: Options of training that mean the search as a whole.
+#: Options of training that apply to the search as a whole.
 _OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
 
 
 class SearchRequest(NamedTuple):
-    """A call of the search, as a command makes it.
+    """The arguments of a search, as a command passes them.
 
     Attributes
     ----------
@@ -71,11 +71,11 @@ class SearchRequest(NamedTuple):
         Further options to try.
     chains : int or None
     jobs : int
-        Runs that train at the same time.
+        Number of runs that train at the same time.
     root : Path
-        Folder of searches that have no ``out``.
+        Folder for searches without ``out``.
     break_lock : bool
-        Take over a lock that a process of another host has left.
+        Whether to take over a lock that a process of another host has left.
     """
 
     inputs: Sequence[str]
@@ -155,7 +155,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _draft(request: SearchRequest) -> SearchPlan:
-    """Return the plan of a search before its corpus is read, without the facts that come from there."""
+    """Return the plan of a search without the facts of its corpus, which is not read yet."""
     choices = request.choices
     contenders = contenders_of(axes_of(request.topics, request.grid, choices))
     chains = request.chains or CHAINS
@@ -175,7 +175,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
     Raises
     ------
     LockedError
-        If another process searches there.
+        If another process is searching in the folder.
     MismatchError
         If the folder that was named holds another search.
     SgmcError
@@ -200,7 +200,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise an error if a folder has foreign files under the names that a search writes.
+    """Raise an error if other programs' files have the names of files that a search writes.
 
     Raises
     ------
@@ -215,9 +215,9 @@ def _check_folder(folder: Path) -> None:
 
 
 def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
-    """Open a search that has its plan, to continue it on its own corpus.
+    """Open a search that has a plan, to continue it on the corpus with which it began.
 
-    The corpus is the copy in its folder, or the stored corpus that was named at its beginning.
+    The corpus is the copy in the search's folder, or the stored corpus that was named at the start.
     """
     plan = read_plan(folder)
     places = [folder / "corpus", *(Path(name) for name in plan.inputs if len(plan.inputs) == 1)]
@@ -237,7 +237,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
 
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
-    """Raise an error if options are given that would make it another search: it has its own."""
+    """Raise an error if a request to continue a search has options that would change the search."""
     other = [f"--{name}" for name in request.choices.values if name not in FREE]
     other += ["--epochs"] if "epochs" in request.choices.names else []
     other += ["--out"] if "out" in request.choices.names else []
@@ -252,7 +252,7 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
 
 
 def find(request: SearchRequest) -> Path:
-    """Return the folder of the search that a request means; it must have its plan.
+    """Return the folder of the search that a request refers to; the search must have a plan.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
-    """Yield the folders in which the search may lie, the likeliest first, and at last a new one."""
+    """Yield the folders that may hold the search, the likeliest first, and a new folder last."""
     if (out := request.choices.start.out) is not None:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
@@ -288,7 +288,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Return True if a folder has nothing but files of a search that was killed before its plan."""
+    """Return True if a folder has only files of a search that was killed before it had a plan."""
     if not is_folder(folder):
         return False
     inside = {
@@ -302,7 +302,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # files of other programs
+    except (OSError, SgmcError):  # the files belong to other programs
         return False
     return True
 
@@ -310,10 +310,10 @@ def _is_begun(folder: Path) -> bool:
 def _planned(
     request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
 ) -> ReadySearch | None:
-    """Plan every contender on the corpus, or None if the folder holds a search on another corpus."""
+    """Plan all contenders on the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
-    # memory of all runs together: check once how many fit side by side
+    # the limit holds for the memory of all runs together: check once how many fit at the same time
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
     for contender in draft.contenders:

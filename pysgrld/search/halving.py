@@ -1,7 +1,7 @@
-"""The search itself, by successive halving: rungs are trained, judged and recorded, to the last one.
+"""The search by successive halving: train, judge and record one rung after the other.
 
-After any interruption the same command continues: runs from their checkpoints, the search from its
-two files.
+After an interruption, the same command continues the runs from their checkpoints, and the search
+from ``search.json`` and ``rungs.jsonl``.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class SearchTeller(Watcher, Protocol):
     Attributes
     ----------
     progress : SearchProgress or None
-        Set when the search is stopped: how far it was.
+        Progress of the search, which is set when the search is stopped early.
     """
 
     progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show the rung that begins: names of its runs, which are numbered from 1."""
+        """Show that a rung begins, with the names of its runs, which are numbered from 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Show a decision: a line of ``rungs.jsonl``."""
+        """Show a decision, given as the content of a line of ``rungs.jsonl``."""
 
 
 class DecidedSearch(NamedTuple):
@@ -58,15 +58,15 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
     Parameters
     ----------
     request : SearchRequest
-        Checked.
+        The request, already checked.
     teller : SearchTeller
     explain : callable
-        Explains errors; a function of a module, for other processes.
+        Explains errors; a function at the top level of a module, because other processes call it.
 
     Raises
     ------
     Interrupted
-        If it was stopped early, each run after a checkpoint.
+        If the search was stopped early; each run has written a checkpoint before it stopped.
     SgmcError
         For every other error.
     """
@@ -90,14 +90,14 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Count the tasks of the rung that is open, after deciding the rungs that are done.
+    """Decide the rungs that are trained, and count the tasks of the next rung.
 
     0 means that the search is done.
 
     Parameters
     ----------
     request : SearchRequest
-        Checked.
+        The request, already checked.
     teller : SearchTeller
     """
     with StopFlag() as stop, prepared(request, teller, stop) as ready:
@@ -110,14 +110,14 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
 
 
 def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDirectory | None:
-    """Train one run of the rung that is open, or None if the search is done already.
+    """Train one run of the open rung; return None if the search is done already.
 
     Parameters
     ----------
     request : SearchRequest
-        Checked.
+        The request, already checked.
     number : int
-        From 1 to the number that `open_tasks` returned.
+        Number of the run, from 1 to the number that `open_tasks` returned.
     reporter : Reporter
 
     Returns
@@ -128,7 +128,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
     Raises
     ------
     UsageError
-        If the rung has fewer runs.
+        If the rung has fewer than `number` runs.
     SgmcError
         As `pysgrld.train.start.train` does.
     """
@@ -158,7 +158,7 @@ def _train(
     started: float,
     explain: Explain,
 ) -> None:
-    """Train the runs of a rung that are not done."""
+    """Train the runs of a rung that are not finished."""
     cells = [cell for cell in rung.cells if not rung.is_done(cell, ready.folder)]
     if not cells:
         return
@@ -180,7 +180,7 @@ def _train(
 def _decide(
     ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
 ) -> list[dict[str, Any]]:
-    """Judge a rung that is trained, write the decision down, and return all decisions."""
+    """Judge a trained rung, write the decision to its file, and return all decisions so far."""
     number = threads(ready.request.choices.start.threads).number
     standings, sizes = [], {}
     for contender in ready.plan.contenders:

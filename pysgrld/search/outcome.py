@@ -1,4 +1,4 @@
-"""The outcome of a search, read from its runs: the standing of each contender, and a row of numbers."""
+"""Results of a search, read from its runs: the standing and a table row of each contender."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rungs import Standing, bounds, resampled, worse_by
 from pysgrld.types import Key
 
-#: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
+#: Number of bytes at the end of ``metrics.jsonl`` that contain its last line.
 _END = 1 << 16
-#: Share of the words in topics that all chains found below which a number of topics is not for reading.
+#: A number of topics is recommended for reading only if at least this fraction of the words is in
+#: topics that all chains found.
 SHARED = 0.5
-#: Kept samples that are looked at for steady words: more change no digit that is shown.
+#: Maximum number of kept samples from which steady words are counted; more would not change the
+#: digits that are shown.
 SAMPLES = 40
 
 
@@ -42,14 +44,15 @@ def read_standing(
     ----------
     contender : Contender
     chains : sequence of Results
-        They score the same documents.
+        Results of the chains, which score the same documents.
 
     Returns
     -------
     standing : Standing
-        Its score is the mean over the chains.
+        Standing of the contender, with the mean score over the chains.
     scores : list of Estimate
-        Score of each chain: of its average, or of its current topics without posterior samples.
+        Score of each chain: of its posterior average, or of its current topics if it has no
+        samples.
     """
     scorers, scores = [own_scorer(results) for results in chains], []
     for results, scorer in zip(chains, scorers, strict=True):
@@ -61,7 +64,7 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = averages_in(first.checkpoint.arrays).history.tolist()
-    # gain of the second half of the iterations, if a sample existed before it
+    # gain of the second half of the iterations, if the first half has a sample
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -81,38 +84,39 @@ def read_standing(
 
 
 class Tried(NamedTuple):
-    """A contender in the table of a search.
+    """Row of a contender in the table of a search.
 
     Attributes
     ----------
     name : str
     topics : int
-        Topics of the lowest layer; 0 if their number is not chosen.
+        Number of topics of the lowest layer; 0 if the model has no fixed number.
     options : dict
         Values of the options that were tried.
     dropped : float or None
         Epochs after which it was dropped, or None if it was trained to the end.
     chains, iterations : int
-        Chains, and iterations of the longest.
+        Number of chains, and of iterations of the longest chain.
     score, low, high : float
         Mean score of the chains on held-out documents, with its 95 % interval over documents.
     above : tuple of float
-        Share by which its perplexity is above the best, with the 95 % interval of paired
-        differences on the same documents. For a dropped contender: above the leader at that time.
+        Fraction by which its perplexity is above the best perplexity, with the 95 % interval of
+        paired differences on the same documents. A dropped contender is compared with the leader at
+        the time when it was dropped.
     apart : float or None
-        Share by which the perplexities of the best and the worst chain differ, or None for one
+        Fraction by which the perplexities of the best and the worst chain differ, or None for one
         chain.
-        Share of the words that lie in topics found by all chains.
     gain : float or None
-        Share of the perplexity that it takes off the next smaller number of topics.
+        Fraction by which its perplexity is below that of the next smaller number of topics.
     coherence : tuple of float or None
         NPMI of the topics: mean, lower and upper quartile.
     found : float or None
-        Share of the words that lie in topics that all chains found.
+        Fraction of the words that lie in topics that all chains found.
     steady : float or None
-        Mean number of a topic's ten top words that are among its ten in a draw.
+        Mean number of a topic's ten top words that are also among its ten top words in a single
+        draw.
     seconds : float
-        Seconds of training, of all chains.
+        Training time of all chains together, in seconds.
     memory : int
         Memory of its largest process, in bytes.
     """
@@ -150,7 +154,8 @@ class SearchResult(NamedTuple):
     rows : tuple of Tried
         In the order of the plan.
     best, smallest : str
-        Names of the contender that predicts best, and of the one of the fewest topics within 0.5 % of it.
+        Names of the contender that predicts best, and of the contender with the fewest topics
+        within 0.5 % of the best perplexity.
     """
 
     folder: Path
@@ -167,10 +172,10 @@ class SearchResult(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """Name of the contender that is enough to read.
+        """Name of the contender that is recommended for reading.
 
-        It is the smallest, unless chains share less than half of its words: then the contender of which
-        they share most.
+        It is `smallest`, unless less than half of its words lie in topics that all chains found. In
+        that case it is the contender with the largest fraction of words in such topics.
         """
         found = self.row(self.smallest).found
         if found is None or found >= SHARED:
@@ -198,14 +203,14 @@ def result_of(
     threads: int,
     tell: Callable[[int], None] = lambda done: None,
 ) -> SearchResult:
-    """Read the numbers of all contenders.
+    """Read the results of all contenders.
 
     Parameters
     ----------
     folder : Path
     plan : SearchPlan
     records : sequence of mapping
-        Lines of ``rungs.jsonl``, the last rung's at the end.
+        Lines of ``rungs.jsonl`` in the order of the rungs.
     threads : int
     tell : callable, optional
         Called with the number of contenders read so far.
@@ -285,10 +290,10 @@ def result_of(
 
 
 def share_found_by_all(chains: Sequence[Results]) -> float | None:
-    """Return the share of the words that lie in topics found by every chain.
+    """Return the fraction of the words that lie in topics found by every chain.
 
-    A topic of the first chain is found by another one if its counterpart there has at least 70 % of its
-    probability in common. None for one chain, and if topics cannot be matched.
+    Another chain has found a topic of the first chain if the matched topics have at least 70 % of
+    their probability in common. Returns None for a single chain, or if topics cannot be matched.
 
     Parameters
     ----------
@@ -307,7 +312,9 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
 
 
 def steady_words(results: Results) -> float | None:
-    """Return the mean number of a topic's ten words among its ten in a draw, or None without draws.
+    """Return the mean number of a topic's ten top words that are also among its top ten in a draw.
+
+    Returns None if the run has fewer than two draws, or its topics have no mean.
 
     Parameters
     ----------

@@ -23,13 +23,14 @@ PLAN = "search.json"
 TOPICS = (20, 50, 100, 200)
 #: Epochs of the first rung, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: Posterior samples of every contender after which the first rung is long enough.
+#: The first rung is long enough if every contender has this number of posterior samples.
 FIRST_SAMPLES = 20
-#: If samples are rare, this number of them after this number of iterations of sampling is enough.
+#: If samples are rare, this smaller number of samples is enough, after this number of iterations of
+#: sampling.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
-#: Contenders, at most.
+#: Maximum number of contenders.
 MOST = 1000
-#: Options that documents and their split depend on, by groups and by names: the same for all contenders.
+#: Groups of options, and names of single options, that must be the same for all contenders.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
@@ -76,7 +77,8 @@ def parse_grid(text: str) -> Axis:
     Raises
     ------
     UsageError
-        If the option does not exist, must be the same for all, or cannot have one of the values.
+        If the option does not exist, must be the same for all contenders, or refuses one of the
+        values.
     """
     name, equals, typed = text.partition("=")
     name = name.strip().removeprefix("--")
@@ -100,12 +102,12 @@ def parse_grid(text: str) -> Axis:
 def axes_of(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
 ) -> tuple[Axis, ...]:
-    """Return the options to try, the numbers of topics first and ascending.
+    """Return the options to try; the numbers of topics come first, in ascending order.
 
     Raises
     ------
     UsageError
-        If an option is tried twice, or is given once and tried too.
+        If the grid names an option twice, or names an option that also has a fixed value.
     """
     names = [name for name, _ in grid]
     for name in names:
@@ -115,7 +117,7 @@ def axes_of(
             raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model
-    # a model that determines its own number, or has layers to try, has no list of them
+    # a model that determines its number of topics, or has layers to try, gets no numbers of topics
     if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *choices.names}):
         if not grid:
             raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
@@ -130,7 +132,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     Raises
     ------
     UsageError
-        If there are too many, or two would have one folder.
+        If the combinations are too many, or two of them would have the same folder.
     """
     number = math.prod(len(values) for _, values in axes)
     if number > MOST:
@@ -159,8 +161,8 @@ class SearchPlan(NamedTuple):
     inputs : tuple of str
         Sources of the corpus, as the user typed them.
     choices : Choices
-        Options that the user chose, the same for all, without the ones that may change at every
-        start.
+        Options that the user chose for all contenders, without the options that may change when the
+        search is continued.
     contenders : tuple of Contender
     chains : int
         Chains of each contender in the last rung.
@@ -192,7 +194,7 @@ class SearchPlan(NamedTuple):
         }
 
     def is_like(self, other: SearchPlan) -> bool:
-        """Return True if both try the same settings with the same options, on whatever corpus."""
+        """Return True if both plans try the same settings with the same options, on any corpus."""
         return (self.contenders, self.chains, self.choices, self.epochs) == (
             other.contenders,
             other.chains,
@@ -201,7 +203,7 @@ class SearchPlan(NamedTuple):
         )
 
     def write(self, folder: Path) -> None:
-        """Write ``search.json``, whole or not at all."""
+        """Write ``search.json`` atomically."""
         record = {"schema": 1, **self._asdict()}
         record["choices"] = dict(self.choices.values)
         record["contenders"] = [c._asdict() for c in self.contenders]
@@ -236,19 +238,19 @@ def read_plan(folder: Path) -> SearchPlan:
 
 
 def choices_of(options: Mapping[str, Any]) -> Choices:
-    """Return options of JSON as the command line has them: tuples for lists."""
+    """Return options read from JSON in the form of the command line, with tuples for lists."""
     return Choices({n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Return the epochs of the first rung: the least of 4, 8, 16, ... by which all have enough samples.
+    """Return the epochs of the first rung: the first of 4, 8, 16, ... with enough samples for all.
 
-    Enough are twenty posterior samples, or ten after a hundred iterations of sampling.
+    Twenty posterior samples are enough, or ten after a hundred iterations of sampling.
 
     Parameters
     ----------
     resolved : sequence of (Resolved, int)
-        Options of each contender, and the documents that it trains on.
+        Options of each contender, and the number of documents that it trains on.
     """
     epochs = FIRST_EPOCHS
     for options, documents in resolved:

@@ -1,4 +1,4 @@
-"""Files of a search's result: its numbers as JSON, its page, and its picture, with four charts each."""
+"""Result files of a search: numbers as JSON, and a page and a picture with up to four charts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pysgrld.search.show import called, sentences, table
 
 #: Files in the folder of a search.
 RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
-#: Scripts of the page, of `pysgrld.report.page_file`.
+#: Scripts of the page, which `pysgrld.report.page_file` includes.
 SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 
@@ -51,12 +51,12 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Raise an error if a folder has foreign files with the names of results; else begin its list.
+    """Raise an error if other programs' files have the names of results; else list these names.
 
     Raises
     ------
     OutputError
-        If such a file is there that sgmc did not write.
+        If a file with such a name exists that sgmc did not write.
     """
     claim_files(folder, [RESULT, PAGE, PICTURE], force=True)
 
@@ -144,7 +144,7 @@ def draw(result: SearchResult, path: Path) -> Path:
     return write_png(path, figure)
 
 
-# ---- the charts of both
+# ---- the charts of the page and of the picture
 
 
 class ChartPoint(NamedTuple):
@@ -158,14 +158,14 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of one setting of the other options, by number of topics; no name for a single setting."""
+    """Points by number of topics for a setting of the other options; no name if it is the only one."""
 
     name: str
     points: tuple[ChartPoint, ...]
 
 
 class Chart(NamedTuple):
-    """A chart: its title, a remark for its reader, its lines, and the ends of its axis if fixed."""
+    """A chart: its title, a remark for its reader, its lines, and its axis limits if fixed."""
 
     title: str
     remark: str
@@ -179,7 +179,7 @@ _Values = tuple[float, float | None, float | None] | None
 
 
 def charts(result: SearchResult) -> list[Chart]:
-    """Return the charts that have values: values over the number of topics.
+    """Return the charts of values against the number of topics, without charts that have no values.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def charts(result: SearchResult) -> list[Chart]:
     """
 
     def score(row: Tried) -> _Values:
-        """Return a score; a perplexity has its bounds if the best stayed the same."""
+        """Return a score; a perplexity also has bounds, with the best perplexity held fixed."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
         share, low, high = row.above

@@ -25,18 +25,18 @@ from pysgrld.types import Doubles
 
 #: File of the decisions in the folder of a search.
 RUNGS = "rungs.jsonl"
-#: A contender may be dropped if its perplexity is surely worse than the leader's by more than this
-#: share.
+#: A contender may be dropped if, with 95 % certainty, its perplexity is above the leader's by more
+#: than this fraction.
 WORSE = 0.01
-#: The smallest number of topics with a perplexity within this share of the best is reported.
+#: The smallest number of topics with a perplexity within this fraction of the best is reported.
 NEAR = 0.005
-#: Times that held-out documents are resampled, and the share of them that intervals hold.
+#: Number of times that held-out documents are resampled, and coverage of the resulting intervals.
 RESAMPLES, SURE = 2000, 0.95
-#: Key of the resampling: one for all, so that decisions can be made again.
+#: Key of the random numbers for resampling, which is fixed so that decisions are reproducible.
 _KEY = 20
 
 
-# ---- who trains next
+# ---- the runs to train next
 
 
 class Cell(NamedTuple):
@@ -46,7 +46,7 @@ class Cell(NamedTuple):
     chain: int
 
     def path(self, folder: Path) -> Path:
-        """Return the folder of the run, in that of the search."""
+        """Return the folder of the run, given the folder of the search."""
         return chain_path(folder / self.contender.name, self.chain)
 
 
@@ -56,12 +56,12 @@ class Rung(NamedTuple):
     Attributes
     ----------
     number : int
-        From 1.
+        Number of the rung, from 1.
     epochs : float or None
         Epochs of each run, or None to train until its score has converged.
     last : bool
     cells : tuple of Cell
-        By chain, then in the order of the plan: numbers of tasks.
+        Runs ordered by chain, then as in the plan; tasks are numbered in this order.
     """
 
     number: int
@@ -77,13 +77,13 @@ class Rung(NamedTuple):
         try:
             run = RunDirectory.open(path)
             finished = run.status.get("state") == "finished"
-        except SgmcError:  # its training will report the error
+        except SgmcError:  # training the run will report the error
             return False
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
 
 def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
-    """Return the rung that is open, by the decisions so far, or None if the last one is decided."""
+    """Return the rung to train next after the decisions so far, or None if the last is decided."""
     alive: Sequence[Contender] = plan.contenders
     epochs: float | None = plan.first
     last = plan.epochs is not None and plan.first >= plan.epochs
@@ -99,7 +99,7 @@ def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | 
 
 
 def read_rungs(folder: Path) -> list[dict[str, Any]]:
-    """Read the decisions so far; an empty list if no rung is decided.
+    """Read the decisions so far; return an empty list if no rung is decided.
 
     Raises
     ------
@@ -132,16 +132,17 @@ class Standing(NamedTuple):
     ----------
     name : str
     place : tuple of int
-        In the grid: its number in the list of values of each option.
+        Place in the grid: for each option, the index of its value in the list of values.
     score : Estimate
         Score of the held-out documents; lower is better.
     share_gained : callable (before, now)
-        Share of the perplexity that separates two scores, of the scorer.
+        Function of the scorer that returns the fraction by which the perplexity falls between two
+        scores.
     gained : float or None
-        Share of the perplexity that the last doubling of its iterations took off, or None if that is not
-        known.
+        Fraction by which the last doubling of its iterations reduced the perplexity, or None if
+        that is not known.
     converged : bool
-        True if doubling its samples improved the score by next to nothing.
+        True if doubling the number of its samples hardly improved the score.
     iteration, samples : int
     """
 
@@ -170,7 +171,7 @@ class Judged(NamedTuple):
     ----------
     standing : Standing
     worse : Interval95
-        Share by which its perplexity is above the leader's.
+        Fraction by which its perplexity is above the leader's.
     goes_on : bool
     why : str
     """
@@ -182,29 +183,30 @@ class Judged(NamedTuple):
 
 
 def leader_of(standings: Iterable[Standing]) -> Standing:
-    """Return the standing of the best score; of two that are equal the earlier one."""
+    """Return the standing with the best score, or the first of several with equal scores."""
     return min(standings, key=lambda s: (math.isnan(s.score), s.score))
 
 
 def worse_by(standing: Standing, a: float, leader: float) -> float:
-    """Return the share by which the perplexity of score ``a`` is above the leader's."""
+    """Return the fraction by which the perplexity of score ``a`` is above the leader's."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 
 
 def resampled(scores: Sequence[Estimate]) -> Doubles:
-    """Return the scores that other held-out documents might have had, (contenders, resamples).
+    """Return the scores on resampled held-out documents, as an array (contenders, resamples).
 
-    Documents are drawn with replacement, the same ones for all scores: always the same of as many.
+    Documents are drawn with replacement, the same documents for all scores. The draws depend only
+    on the number of documents.
     """
     random, n = np.random.Philox(_KEY), len(scores[0].influence)
-    # raw numbers are the same in every version of NumPy
+    # raw random numbers are the same in every version of NumPy
     draws = ((random.random_raw(n) % n).astype(np.int64) for _ in range(RESAMPLES))
     return np.array([[score.among(drawn) for score in scores] for drawn in draws]).T
 
 
 def bounds(value: float, draws: Doubles) -> Interval95:
-    """Return a value with the 95 % interval of its resampled ones."""
+    """Return a value with the 95 % interval of its resampled values."""
     if not np.isfinite(draws).all():
         return Interval95(value, math.nan, math.nan)
     tail = (1.0 - SURE) / 2
@@ -213,7 +215,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return the share by which each perplexity is worse than the leader's, on resampled documents."""
+    """Return the fractions by which perplexities exceed the leader's, with resampled intervals."""
     draws = resampled([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []
@@ -230,9 +232,9 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
 def judge(standings: Sequence[Standing]) -> list[Judged]:
     """Judge a rung: keep the leader, its neighbours in the grid, and all that may still win.
 
-    A contender is dropped if two conditions hold. It is worse than the leader by more than 1 % of
-    the perplexity, surely so at 95 %; and its last doubling of iterations gained less than its
-    distance to the leader.
+    Any other contender is dropped if two conditions hold: with 95 % certainty, its perplexity is
+    worse than the leader's by more than 1 %; and the gain of its last doubling of iterations is
+    less than its distance to the leader.
     """
     leader = leader_of(standings)
     judged = []
@@ -256,14 +258,15 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
 
 
 def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Return True if two places of the grid differ by one step of one option."""
+    """Return True if two places in the grid differ by one step in one option only."""
     return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
 
 
 def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
-    """Return True if more rungs can change nothing.
+    """Return True if further rungs would not drop contenders.
 
-    All remaining contenders are then neighbours of the leader, or their scores have all converged.
+    In that case all remaining contenders are neighbours of the leader, or all their scores have
+    converged.
     """
     alive = [j.standing for j in judged if j.goes_on]
     leader = leader_of(alive)
@@ -272,13 +275,13 @@ def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
 
 
 def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
-    """Return the contender with the fewest topics within 0.5 % of the best; the best of equal ones.
+    """Return the contender with the fewest topics within 0.5 % of the best; ties go to the better.
 
     Parameters
     ----------
     standings : sequence of Standing
     sizes : mapping
-        Topics of each, by name.
+        Number of topics of each contender, by name.
     """
     best = leader_of(standings)
     near = [s for s in standings if s is best or worse_by(s, s.score, best.score) <= NEAR]
@@ -288,9 +291,10 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
 def decision(
     plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the line of a rung for ``rungs.jsonl``: the leader, the contenders kept, and their epochs.
+    """Return the line of a rung for ``rungs.jsonl``: the leader, contenders kept, the next epochs.
 
-    The line of the last rung also names the smallest near the best, and drops no contender.
+    The line of the last rung also names the smallest contender near the best, and drops no
+    contender.
 
     Parameters
     ----------
@@ -298,7 +302,7 @@ def decision(
     rung : Rung
     judged : sequence of Judged
     sizes : mapping
-        Topics of each contender, by name; 0 if their number is not chosen.
+        Number of topics of each contender, by name; 0 if the model has no fixed number.
     """
     standings = [j.standing for j in judged]
     smallest = {"smallest": smallest_near(standings, sizes).name} if rung.last else {}

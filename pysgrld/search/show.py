@@ -1,4 +1,4 @@
-"""A search in words: its progress, the table of its result, two answers, and the next numbers to try."""
+"""Texts on a search: its progress, the table of its result, recommendations, and further advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
-#: Heads of the table, after the options tried and the score.
+#: Heads of the table's columns after the tried options and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -25,9 +25,9 @@ HEADS = (
     "memory",
     "dropped after",
 )
-#: Columns that a narrow table can spare, in this order.
+#: Columns that a narrow table leaves out first, in this order.
 SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
-#: Longest list of numbers of topics that is written out.
+#: Maximum number of characters of a list of numbers of topics that is shown in full.
 _LISTED = 20
 
 
@@ -45,7 +45,7 @@ def called(row: Tried | Contender) -> str:
 
 
 class SearchProgress(NamedTuple):
-    """Progress of a search, for ``sgmc runs`` and for the line of a search that was stopped.
+    """Progress of a search, for ``sgmc runs`` and for the message of a search that was stopped.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class SearchProgress(NamedTuple):
         ----------
         folder : Path
         runs : sequence of ListedRun, optional
-            Its runs, if they were read already.
+            Runs of the search, if they were read already.
 
         Raises
         ------
         CheckpointError
-            If one of them was changed after it was written.
+            If one of the files was changed after it was written.
         """
         listed = tuple(list_runs(folder) if runs is None else runs)
         plan, records = read_plan(folder), read_rungs(folder)
@@ -106,7 +106,10 @@ class SearchProgress(NamedTuple):
         return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return a row for every setting as text, the heads first; an empty list if no run has begun."""
+        """Return a row of text for each setting, heads first.
+
+        The list is empty if no run has begun, or if the last rung is decided.
+        """
         rung = self.rung
         if not self.runs or rung is None:
             return []
@@ -154,7 +157,7 @@ def search_of(run: Path) -> Path | None:
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the table as text, the heads first, without columns that have no value.
+    """Return the table as text, heads first, without columns that have no value.
 
     Parameters
     ----------
@@ -201,7 +204,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Return the best setting, the smallest readable one, and the limits of these numbers, in sentences.
+    """Return sentences on the best setting, the smallest readable one, and limits of the numbers.
 
     Parameters
     ----------
@@ -210,7 +213,7 @@ def sentences(result: SearchResult) -> list[str]:
     Returns
     -------
     list of str
-        One sentence or two in each.
+        Texts of one or more sentences.
     """
     best, small = result.row(result.best), result.row(result.smallest)
     kind = result.kind
@@ -218,7 +221,7 @@ def sentences(result: SearchResult) -> list[str]:
         f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    if small.topics:  # if no number of topics is chosen, none is smaller
+    if small.topics:  # without a number of topics, no setting is smaller
         near = f"within {100 * NEAR:g} % of it"
         reading = f"For reading: {called(best)}, too: nothing smaller is {near}"
         if small.name != best.name:
@@ -239,7 +242,7 @@ def sentences(result: SearchResult) -> list[str]:
             if small.name != best.name and best.found is not None:
                 reading += f"; with {called(best)} {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
-    # chains of one setting that differ by more than the distance that separates settings
+    # warn if chains of one setting differ by more than the difference that counts between settings
     apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
@@ -256,7 +259,7 @@ def sentences(result: SearchResult) -> list[str]:
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Return advice on further numbers if the best or the smallest is at an end of the numbers tried."""
+    """Advise other numbers of topics if the best or the smallest is at an end of the tried ones."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []
