@@ -276,7 +276,7 @@ class Resolved(LoopOptions):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics of each layer, the lowest first; empty if the model has no fixed number."""
+        """Number of topics per layer, the lowest first; empty if the model has no fixed number."""
         return (self.topics,) if self.topics else ()
 
     @property

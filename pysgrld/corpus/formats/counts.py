@@ -292,7 +292,7 @@ def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
 
 
 class Grouping:
-    """Groups entries, which are sorted by document, into blocks of whole documents.
+    """Grouping of entries, which are sorted by document, into blocks of whole documents.
 
     Parameters
     ----------

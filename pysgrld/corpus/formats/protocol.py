@@ -214,7 +214,7 @@ class RecordCounter:
     Attributes
     ----------
     last : int
-        Number of the last record, where bad records count too; 0 before the first record.
+        Number of the last record; bad records count too. It is 0 before the first record.
     """
 
     last: int = 0
@@ -261,7 +261,7 @@ class Context(NamedTuple):
 
 
 class Batch:
-    """Collects records one by one, and returns them in batches.
+    """Collector that takes records one by one, and returns them in batches.
 
     Parameters
     ----------
