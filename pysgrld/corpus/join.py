@@ -97,7 +97,7 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                details.kinds = {}  # from one part alone
+                details.kinds = {}  # the kinds in one part may not fit the others
                 if renamed is not None:
                     details.several_inputs = True
                     if number:

@@ -118,9 +118,8 @@ class Epochs(NamedTuple):
     """Minibatches of a stored corpus in epochs; each depends only on the seed and the iteration.
 
     Each epoch is a new keyed permutation of the training documents, split into the minimum number
-    of minibatches with at most `size` documents; their sizes differ by at most one. With sizes as
-    unequal as a small last minibatch, its gradient would be scaled up and its step would move
-    topics the most.
+    of minibatches with at most `size` documents; their sizes differ by at most one. Otherwise a
+    small last minibatch would be scaled up, and its step would move topics more than all others.
 
     Attributes
     ----------

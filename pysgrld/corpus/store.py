@@ -1,8 +1,8 @@
-"""The stored corpus: documents in vectors on disk, opened with every number checked.
+"""The stored corpus: documents in vectors on disk; opening it checks every number.
 
-Values are checked again when they are copied: a folder that is truncated or changed during use must end
-in an error message. A corpus of more than `LOOKED_THROUGH` numbers is not read when it is opened: its
-files must have the recorded sizes, and its numbers are checked when they are copied.
+Values are checked again when they are copied, so that a folder that is truncated or changed during
+use leads to an error message. If documents and entries together are more than `LOOKED_THROUGH`,
+only the sizes of the files are checked at opening, and the numbers when they are copied.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
 
 #: Quantiles of the document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-#: Entries that are looked at together: some ten megabytes.
+#: Number of entries that are processed in one block: about ten megabytes.
 BLOCK = 2**20
-#: Occurrences of a word in a document that count in a sum of squares, so that sums of a block are exact.
+#: Larger counts of a word in a document are reduced to this in sums of squares, so that the sums of
+#: a block are exact.
 MOST_REPEATED = 2**15
-#: Documents and entries, together, up to which a corpus is looked through whenever it is opened.
+#: Maximum number of documents plus entries for every number to be checked when a corpus is opened.
 LOOKED_THROUGH = 10**8
 
 
@@ -64,13 +65,13 @@ class Totals(NamedTuple):
     Attributes
     ----------
     longest : int
-        Tokens of the longest document; 0 if there are no documents.
+        Number of tokens of the longest document; 0 if the corpus is empty.
     longest_row : int
-        Position of the first such document.
+        Position of the first document with this length.
     widest : int
-        Most different words that a document has.
+        Maximum number of different words in a document.
     words : WordTotals
-        Occurrences of every word.
+        Number of occurrences of each word.
     """
 
     longest: int
@@ -80,17 +81,17 @@ class Totals(NamedTuple):
 
     @property
     def word_counts(self) -> Int64s:
-        """Occurrences of every word, (V,)."""
+        """Number of occurrences of each word, (V,)."""
         return self.words.occurrences
 
 
 class Corpus:
-    """A stored corpus. Made by `open_corpus` or `Corpus.open`, never directly.
+    """A stored corpus, which is created by `open_corpus` or `Corpus.open`, never directly.
 
     Attributes
     ----------
     path : Path
-        Its folder.
+        Folder of the corpus.
     documents, words, tokens : int
         D, V, and the sum of all counts.
     vocabulary : tuple of str
@@ -98,9 +99,9 @@ class Corpus:
     fingerprint : str
         SHA-256 of arrays and vocabulary, in hexadecimal, computed when they were written.
     nnz : int
-        Pairs of a document and a word of it.
+        Number of pairs of a document and a word in it.
     parts : dict
-        Files about the documents, with their digests; empty in a corpus of 0.1.0.
+        Files with details of the documents, and their digests; empty in a corpus of version 0.1.0.
     """
 
     def __init__(
@@ -133,9 +134,9 @@ class Corpus:
     def open(cls, path: str | Path) -> Corpus:
         """Open a stored corpus and check every number in it, in blocks, unless it is very large.
 
-        The vocabulary is checked by its SHA-256, and so are arrays with another size or time of
-        modification than recorded. Of a corpus of more than `LOOKED_THROUGH`
-        documents and entries the sizes are compared, and no array is read.
+        The SHA-256 is checked for the vocabulary, and for arrays if their size or time of
+        modification differs from the record. If documents and entries are more than
+        `LOOKED_THROUGH`, only the sizes of arrays are compared, and no array is read.
 
         Parameters
         ----------
@@ -190,9 +191,9 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options by which documents became words, by name, defaults resolved; empty if unknown."""
+        """Options by name with which the documents were read, with defaults resolved, if known."""
         record: dict[str, Any] = self._provenance
-        # the parent of a sample, which may be a sample itself
+        # a sample has the options of its parent, which may be a sample itself
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
@@ -202,7 +203,7 @@ class Corpus:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        from pysgrld.corpus.sources import text_field_of  # it imports the formats of inputs
+        from pysgrld.corpus.sources import text_field_of  # it imports the input formats
 
         options = record.get("options") or {}
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
@@ -212,7 +213,7 @@ class Corpus:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Inputs, options, origin of the vocabulary, and numbers of skipped and dropped documents."""
+        """Record of inputs, options, vocabulary origin, and numbers of skipped documents."""
         return with_files(self.path, self._provenance, self.parts)
 
     @cached_property
@@ -222,10 +223,10 @@ class Corpus:
         Raises
         ------
         CorpusError
-            If a file of these is missing or was changed.
+            If a file with these details is missing or was changed.
         """
         read = self._provenance.get("documents_read")
-        if not isinstance(read, int):  # a sample is complete in itself
+        if not isinstance(read, int):  # a sample has no omitted documents
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
 
@@ -235,7 +236,7 @@ class Corpus:
         Parameters
         ----------
         whole : bool
-            Also arrays that have the size and the time of modification that they had then.
+            Whether arrays with an unchanged size and time of modification are checked as well.
 
         Raises
         ------
@@ -273,7 +274,7 @@ class Corpus:
         Parameters
         ----------
         ids : (n,) integers in [0, D)
-            In any order; repeats are fine.
+            Ids in any order; they may be repeated.
 
         Raises
         ------
@@ -299,7 +300,7 @@ class Corpus:
         return block
 
     def slice_by(self, slicing: Slicing | None) -> Self:
-        """Put the documents in slices of time from now on, and return the corpus itself.
+        """Assign the documents to time slices from now on, and return the corpus itself.
 
         Raises
         ------
@@ -313,7 +314,7 @@ class Corpus:
         return self
 
     def column(self, name: str) -> list[Any]:
-        """Return a column's value of every document, None if it is missing.
+        """Return a column's value for each document, or None for a missing value.
 
         Raises
         ------
@@ -368,13 +369,13 @@ class Corpus:
         return None
 
     def lengths(self) -> Int64s:
-        """Count the tokens of every document, by reading all of them: (D,) int64."""
+        """Read all documents, and return the number of tokens of each, (D,) int64."""
         lengths = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
         return np.concatenate(lengths)
 
     @cached_property
     def totals(self) -> Totals:
-        """Counts over the whole corpus, as they were stored with it; counted now if they were not.
+        """Counts over the whole corpus; they are computed if they are not stored with it.
 
         Raises
         ------
@@ -403,7 +404,7 @@ class Corpus:
         return totals
 
     def _check(self) -> None:
-        """Check every number, in blocks, and the sum of the counts."""
+        """Check every number, block by block, and the sum of the counts."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, indptr.size, BLOCK):
@@ -433,7 +434,7 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
     vectors : mapping of str to Vector
         Vectors "indptr", "indices" and "counts".
     entries : int, optional
-        Entries of a block, about.
+        Approximate number of entries of a block.
 
     Yields
     ------
@@ -459,9 +460,10 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """Read the vocabulary of a stored corpus; corpora of equal words share the last one that was read.
+    """Read the vocabulary of a stored corpus; the vocabulary that was read last is cached.
 
-    A run has the words of its corpus in its held-out documents, too, and they may be millions.
+    Held-out documents of a run have the same vocabulary as its corpus, which may have millions of
+    words.
     """
     sha256 = digest(path)
     if sha256 not in _last_words:
@@ -476,16 +478,17 @@ _last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:
-    """Count over blocks of documents: the longest, the widest, and occurrences of every word.
+    """Return the size of the longest and the widest document, and the occurrences of each word.
 
-    Occurrences of a word in a document are squared as `MOST_REPEATED` if they are more.
+    In sums of squares, a count above `MOST_REPEATED` is reduced to it.
 
     Parameters
     ----------
     blocks : iterable of Documents
-        Of at most 2^20 entries, or of one document, so that sums in double precision are exact.
+        Blocks of at most 2^20 entries or of one document, so that sums in double precision are
+        exact.
     words : int
-        V.
+        Number of words, V.
     """
     longest, longest_row, widest, start = 0, 0, 0, 0
     occurrences, squares = np.zeros(words, np.int64), np.zeros(words, np.int64)
@@ -504,22 +507,23 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
 
 
 def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
-    """Describe a corpus by figures, as plain values.
+    """Return summary statistics of a corpus, as plain values.
 
     Parameters
     ----------
     corpus : Corpus
     words : int
-        How many of the most frequent words.
+        Number of most frequent words to return.
 
     Returns
     -------
     dict
-        ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``;
-        ``empty`` documents; ``unused_words`` that never occur; ``length_quantiles`` by share,
-        in tokens; ``frequent`` as pairs of word and count; whether documents have ``ids`` and
-        ``titles`` of their own; ``columns`` with ``name``, ``kind``, ``missing``;
-        ``texts`` that are kept: ``documents``, ``bytes``; ``provenance``.
+        ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``; numbers
+        of ``empty`` documents and of ``unused_words``, which never occur; ``length_quantiles`` by
+        probability, in tokens; ``frequent`` as pairs of word and count; whether documents have
+        their own ``ids`` and ``titles``; ``columns`` with ``name``, ``kind``, ``missing``;
+        ``texts`` with the number of ``documents`` with a kept text and its ``bytes``;
+        ``provenance``.
     """
     about = corpus.about
     lengths, counts = corpus.lengths(), corpus.totals.word_counts

@@ -30,13 +30,15 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "counts": np.dtype("<i4"),
 }
 
-#: Files that a complete stored corpus has.
+#: Files of a complete stored corpus.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
-#: Archive with the arrays of a small corpus, such as a held-out one, in place of a file for each array.
+#: Archive with the arrays of a small corpus, such as held-out documents, in place of one file per
+#: array.
 PACKED = "counts.npz"
-#: The file that has the occurrences of every word.
+#: File with the number of occurrences of each word.
 WORD_COUNTS = "word-counts.npy"
-#: Archives of the documents' details, and of their texts; the list of the files in input folders.
+#: Archive of the documents' details, archive of their texts, and list of the files in input
+#: folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
 #: Files in addition to the counts, which training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
@@ -45,9 +47,9 @@ FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: The types of the record of a file: of the stored corpus, or of its inputs.
+#: Types in the record of a file, which belongs to the stored corpus or to its inputs.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
-#: The types of the parts of ``meta.json``.
+#: Types of the entries of ``meta.json``.
 _HEADER = {
     **dict.fromkeys(("documents", "words", "nnz", "tokens"), NATURAL),
     "fingerprint": str,
@@ -65,9 +67,9 @@ _PROVENANCE = {
     "reading": READING,
 }
 
-#: Bytes hashed between two looks at whether to stop.
+#: Number of bytes hashed between two calls that may stop the hashing.
 _PIECE = 2**23
-#: Records of files that are written together, and bytes of their list at most.
+#: Number of records of files written at a time, and maximum size of their list in bytes.
 _TOGETHER, _LONGEST = 1024, 2**30
 
 
@@ -88,17 +90,17 @@ def is_stored(path: Path) -> bool:
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary.
+    """Return the fingerprint of a corpus from the SHA-256 of its arrays' values and its vocabulary.
 
     Parameters
     ----------
     digests : sequence of str
-        SHA-256 in hexadecimal.
+        SHA-256 of each array and of the vocabulary, in hexadecimal.
 
     Returns
     -------
     str
-        SHA-256 of these, in hexadecimal.
+        SHA-256 of the digests, in hexadecimal.
     """
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
@@ -124,7 +126,7 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Turn an `OSError` of a file of a stored corpus into an error for a missing or unreadable file."""
+    """Turn an `OSError` of a corpus file into an error for a missing or unreadable file."""
     part = path / name
     try:
         yield part
@@ -139,7 +141,7 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Read ``meta.json``, and check that it has all that a header has.
+    """Read ``meta.json``, and check that it has all entries of a header.
 
     Parameters
     ----------
@@ -154,9 +156,9 @@ def read_header(path: Path) -> dict[str, Any]:
     Raises
     ------
     MissingInputError
-        If it cannot be read.
+        If the header cannot be read.
     CorpusError
-        If it is none of ours, of another version, or damaged.
+        If the header is not written by sgmc, has another version, or is damaged.
     """
     try:
         with part_of(path, "meta.json") as part:
@@ -172,7 +174,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    if version != VERSION and (version != 1 or parts):  # one without names is the same in version 1
+    if version != VERSION and (version != 1 or parts):  # else, version 1 has this layout
         raise CorpusError(
             f"a corpus of version {version!r}, by meta.json, but this sgmc reads version {VERSION}; "
             "use the sgmc that wrote it, or build it again",
@@ -195,12 +197,12 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     ----------
     path : Path
     notify : callable
-        Called with the bytes of each piece that was hashed; may raise, to stop.
+        Called with the size of each hashed piece in bytes; may raise, to stop.
 
     Raises
     ------
     MissingInputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     hasher = hashlib.sha256()
     try:
@@ -214,7 +216,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Return the file of a corpus's vocabulary: its own, or else that of the run which it lies in."""
+    """Return the vocabulary file of a corpus, or else of the run that contains the corpus."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if is_there(place)), places[0])
 
@@ -222,23 +224,23 @@ def vocabulary_of(path: Path) -> Path:
 def store_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Write the files of the input folders of a corpus to a list, if it has any.
+    """Write the records of the files in input folders, if any, to a list next to the header.
 
-    There may be millions; the header, which stays small, has their number in place of them.
+    The files may be millions; the header has only their number, and stays small.
 
     Parameters
     ----------
     corpus : Path
         Folder of the corpus.
     provenance : mapping
-        With the record of every file (`pysgrld.corpus.sources`).
+        Provenance with the record of every file (`pysgrld.corpus.sources`).
     parts : mapping
         Digest and stamp of each file in addition to the counts.
 
     Returns
     -------
     provenance, parts : dict
-        As the header has them.
+        Entries of the header.
     """
     records: list[dict[str, Any]] = []
     header, inputs = _copied(provenance)
@@ -261,9 +263,10 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the header with the files of input folders; without them if the list is damaged.
+    """Return the provenance with the files of input folders, unless the list of files is damaged.
 
-    A header that contains the files itself, as written by 0.1.0, is returned unchanged.
+    A provenance that already contains the files, as written by version 0.1.0, is returned
+    unchanged.
     """
     whole, inputs = _copied(provenance)
     folders = [record for record in inputs if isinstance(record.get("files"), int)]

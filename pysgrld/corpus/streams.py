@@ -1,4 +1,4 @@
-"""Documents that are handed out as they are read, over words that are known, and are not stored."""
+"""Streams of documents over a known vocabulary: documents are yielded when read, not stored."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def matched_documents(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> Iterator[Documents]:
-    """Read inputs over given words; unknown ones are dropped and counted.
+    """Yield the documents of inputs over given words; unknown words are dropped and counted.
 
-    Documents stay in order. Documents without a known word, and bad documents that are skipped, stay as
+    Documents keep their order. Documents without a known word, and skipped bad documents, become
     empty rows.
 
     Parameters
@@ -75,18 +75,18 @@ def named_documents(
     wanted: Wish | None = None,
     slicing: Slicing | None = None,
 ) -> NamedDocuments:
-    """Read inputs over given words as `matched_documents` does, with the names of documents.
+    """Read inputs over given words as `matched_documents` does, but with the names of documents.
 
     Parameters
     ----------
     inputs, options, words, threads, notify, log
         As for `matched_documents`.
     fields : sequence of str
-        Fields of the documents that are wanted with their ids.
+        Fields of the documents to return with their ids.
     wanted : callable (first, end) -> bool, optional
-        Whether some of the documents [first, end) are wanted; others may be left out.
+        Whether any of the documents [first, end) are wanted; other documents may be left out.
     slicing : Slicing, optional
-        Slices of time that the documents are put in.
+        Time slices to which the documents are assigned.
 
     Returns
     -------
@@ -129,20 +129,21 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """A corpus that is read once: its head is stored, its other documents are handed out.
+    """A corpus that is read once: its first documents are stored, and `take` returns the others.
 
-    The first ``head`` documents become a stored corpus, which has the vocabulary; of all others only
-    the words of this vocabulary are looked at. Documents without any are left out, as there.
+    The first ``head`` documents become a stored corpus, from which the vocabulary is built. Words
+    of later documents that are not in this vocabulary are ignored. Documents without words of it
+    are left out.
 
     Parameters
     ----------
     inputs : sequence of str
-        Files, or "-": nothing is read twice.
+        Files, or "-" for standard input; nothing is read twice.
     options : CorpusOptions
     head : int
-        Documents to store, including documents without words and bad documents that are skipped.
+        Number of documents to store, including documents without words and skipped bad documents.
     store : Path
-        Folder to create with them.
+        Folder to create for the stored documents.
     threads : int
     notify, log : callable
         As for `open_corpus`; `notify` is called for the head only.
@@ -150,7 +151,7 @@ class SinglePassCorpus:
     Attributes
     ----------
     corpus : Corpus
-        The head.
+        The stored first documents.
 
     Raises
     ------
@@ -220,7 +221,7 @@ class SinglePassCorpus:
     def take(self, n: int) -> Documents:
         """Return the next ``n`` documents, or fewer at the end of the inputs.
 
-        Waits for them, on whatever thread calls.
+        The calling thread waits for the documents.
 
         Raises
         ------
@@ -254,11 +255,11 @@ class SinglePassCorpus:
         )
 
     def say_left_out(self, tokens: int) -> None:
-        """Log the documents and tokens that were left out, of all tokens read."""
+        """Log the number of documents and tokens left out of a corpus with ``tokens`` tokens."""
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:
-        """Close the inputs; whatever waits for them stops."""
+        """Close the inputs; any call that waits for documents stops."""
         self._closed = True
-        with contextlib.suppress(ValueError):  # they run on another thread, and will see it
+        with contextlib.suppress(ValueError):  # another thread runs the steps, and will stop
             self._steps.close()

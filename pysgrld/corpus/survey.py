@@ -16,11 +16,12 @@ from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
-#: Documents that are looked at, evenly spread, unless some are to be left out.
+#: Number of documents surveyed, at even distances; all are surveyed if documents may be left out.
 SAMPLED = 1_000
-#: Least share of the documents, and least number, of a repeated text that is reported.
+#: A repeated text is reported if more than this fraction, and more than this number, of documents
+#: have it.
 _SHARE, _FEWEST = 0.01, 5
-#: Words of a text that a line quotes.
+#: Number of words of a text quoted in a message.
 _QUOTED = 8
 
 
@@ -30,7 +31,7 @@ class Survey(NamedTuple):
     Attributes
     ----------
     stays : (documents,) bool or None
-        True for the documents that stay; None for all.
+        True for the documents that stay; None if all stay.
     several_languages : bool
         Whether several languages were reported.
     """
@@ -48,20 +49,20 @@ def survey(
     stop_words: str,
     log: Log,
 ) -> Survey:
-    """Report repeated texts and several languages, and leave out documents if a person wants that.
+    """Report repeated texts and several languages, and select the documents that stay.
 
     Parameters
     ----------
     blocks : iterable of Documents
-        All documents; their words in the order of the text.
+        All documents, with words in the order of the text.
     documents : int
     words : sequence of str
-        By id.
+        Words by id.
     frequencies : (V,) int64
-        Documents that have each word.
+        Number of documents with each word.
     options : CorpusOptions
     stop_words : str
-        Names of the lists that are left out.
+        Names of the lists of stop words that are left out.
     log : callable
 
     Returns
@@ -71,7 +72,7 @@ def survey(
     Raises
     ------
     MissingInputError
-        If documents of a language are wanted that only a library detects, and it is not installed.
+        If ``options`` select a language that only a library detects, and it is not installed.
     """
     drops = bool(options.drop_repeated or options.language)
     step = 1 if drops else max(1, -(-documents // SAMPLED))
@@ -122,7 +123,7 @@ def survey(
 
 
 def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Log) -> None:
-    """Report the texts that come in more than 1 % of the documents, word for word or nearly."""
+    """Report texts that are repeated, exactly or nearly, in more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
     for groups, called in ((same, "have the same text"), (near, "differ only by a few words")):

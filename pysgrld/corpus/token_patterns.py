@@ -1,7 +1,8 @@
-"""Token patterns that people type, matched by a process of their own, which can be ended.
+"""Matching of token patterns given by users, in separate processes that can be ended.
 
-Some patterns go over the same letters again and again, for ever on a line of forty of them. A match holds
-the interpreter's lock and knows no time limit; a process has neither trouble, and several match at once.
+Some patterns backtrack so often that they practically never end on a line of forty characters. A
+match in this process holds the interpreter's lock and has no time limit; a separate process can be
+ended, and several processes can match at the same time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Seconds that a pattern may take for a document, and for each further megabyte of it.
+#: Maximum time in seconds that a pattern may take for a document, plus time for each megabyte of
+#: it.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
-#: The program of the process: a pattern first, then text after text, each answered by its tokens.
+#: Program of the process: it reads a pattern, then texts one by one, and answers each with its
+#: tokens.
 _PROGRAM = """
 import marshal, re, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its input is closed
@@ -37,7 +40,7 @@ while head := read(8):
 
 
 class TooSlowError(Exception):
-    """Raised if a pattern exceeds its seconds for a text, which has this position among the texts."""
+    """Raised if a pattern exceeds the time limit for the text at the given position."""
 
     def __init__(self, position: int, seconds: float) -> None:
         super().__init__(position, seconds)
@@ -45,7 +48,7 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return True if a document is tokenised: it is UTF-8, and has no NUL.
+    """Return True if a document can be tokenised, because it is UTF-8 without NUL.
 
     Parameters
     ----------
@@ -64,12 +67,12 @@ def is_text(document: bytes) -> bool:
 
 
 class TokenPattern:
-    """A regular expression of tokens that takes no more than its time. Threads may share it.
+    """A regular expression for tokens that is matched with a time limit. Threads may share it.
 
     Parameters
     ----------
     pattern : str
-        One that `re` compiles, with one group at most.
+        A pattern that `re` can compile, with at most one group.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -84,7 +87,7 @@ class TokenPattern:
 
 
 class Matching:
-    """The tokens of one document after the other: what `count_words` takes for a pattern."""
+    """Tokeniser of one document after the other, which `count_words` uses as its pattern."""
 
     def __init__(self, process: _Process) -> None:
         self._process, self._documents = process, 0
@@ -95,7 +98,7 @@ class Matching:
         Raises
         ------
         TooSlowError
-            If that takes more than its time.
+            If matching exceeds the time limit.
         """
         self._documents += 1
         limit = LIMIT + LIMIT_MEGABYTE * len(text) / 1e6
@@ -119,7 +122,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; after the time limit end the process, and return None."""
+        """Return the tokens of a text; at the time limit, end the process and return None."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
@@ -142,7 +145,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Read a number of bytes, or None after the time limit."""
+        """Return ``size`` bytes, or None if the time limit is exceeded."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:
@@ -157,7 +160,7 @@ class _Process:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """End a process at once, unless this is a fork of its owner, and close its pipes."""
+    """Kill a process, unless the current process is a fork of its owner, and close its pipes."""
     if owner == os.getpid():
         process.kill()
         process.wait()

@@ -1,7 +1,7 @@
-"""Vectors in files: grown at their end, put together in archives, read by position and never mapped.
+"""Vectors in files: appended to, combined in archives, read by position, and never memory-mapped.
 
-A page of a mapped file that is gone (the file was cut, the disk is failing) ends the process by
-SIGBUS; a read fails with an error instead, and costs as much as copying from mapped pages.
+If a page of a mapped file is lost (the file was truncated, the disk is failing), SIGBUS ends the
+process; a read fails with an error instead, and costs as much as copying from mapped pages.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: Largest vector, in bytes, that is kept in memory after as many values were gathered as it has; and the
-#: mean length of pieces from which reading costs no more than copying.
+#: Maximum size in bytes of a vector that is cached in memory once more values than it has were
+#: gathered; and maximum mean length of pieces that are copied from the cache, as reading longer
+#: pieces is as fast.
 KEPT, LONG = 1 << 23, 64
-#: Values in one read when a whole vector is read.
+#: Number of values in one read when a whole vector is read.
 TOGETHER = 2**16
-#: Bytes that are held back until they are written together.
+#: Number of bytes that are buffered before they are written.
 HELD = 2**18
-#: Bytes before the first value of a ``.npy`` file that grew.
+#: Number of bytes before the first value of a ``.npy`` file that was appended to.
 _HEADER = 128
 
 
 def _close(fd: int) -> None:
-    """Close a file that was read: an error of the system means nothing then."""
+    """Close a file that was only read; an error of the system can be ignored."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
@@ -51,7 +52,7 @@ class Vector:
     path : Path
     dtype : numpy.dtype
     offset : int
-        Bytes before the first value.
+        Number of bytes before the first value.
     size : int
         Number of values.
 
@@ -87,14 +88,14 @@ class Vector:
         path : Path
         dtype : numpy.dtype
         start, length : int
-            Bytes before it and its size, if it is a member of an archive (`members`).
+            Offset and size in bytes of the vector, if it is a member of an archive (`members`).
 
         Raises
         ------
         ValueError
-            If it is not one, or is cut off.
+            If the file is not such a vector, or is truncated.
         OSError
-            As the class.
+            If the path is not a regular file, or cannot be opened.
         """
         with open_regular(path, links=True) as (fd, whole), os.fdopen(os.dup(fd), "rb") as file:
             file.seek(start)
@@ -116,9 +117,9 @@ class Vector:
         Raises
         ------
         CorpusError
-            If the file was cut since it was opened.
+            If the file was truncated since it was opened.
         MissingInputError
-            If it cannot be read.
+            If the file cannot be read.
         """
         stop = min(stop, self.size)
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
@@ -164,9 +165,9 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces are copied from memory: many short pieces of a small file, repeatedly.
+        """Return True if pieces are to be copied from memory, as the file is small and often read.
 
-        A file that has another stamp by now is read as it is.
+        Pieces of a file with a changed stamp are read from the file.
         """
         self._gathered += values
         if values > LONG * pieces or pieces < 2 or self.size * self.dtype.itemsize > KEPT:
@@ -179,7 +180,7 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the begin and end positions of some values, from a vector of end positions.
+    """Return the start and end positions of values, from a vector of end positions.
 
     Parameters
     ----------
@@ -201,16 +202,16 @@ def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 class GrowingFile:
-    """A file of values that grows at its end; as there may be hundreds, none is open in between.
+    """A file to which values are appended; it is open only during writes, as there may be hundreds.
 
     Parameters
     ----------
     path : Path
     dtype : str or numpy.dtype
     size : int, optional
-        Continue after this number of values; without it a new file is started.
+        Number of values after which to continue a file; by default a new file is started.
     npy : bool
-        Whether it is to be a ``.npy`` file in the end: room is left for its header, and its values are
+        Whether the file becomes a ``.npy`` file: room is left for its header, and the values are
         hashed as they are written.
     """
 
@@ -231,7 +232,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Add values at the end; bytes are values as they lie in the file."""
+        """Append values; values given as bytes are written unchanged."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)
@@ -252,19 +253,19 @@ class GrowingFile:
         self._held, self._bytes_held = [], 0
 
     def flush(self) -> int:
-        """Force all to disk, and return the number of values."""
+        """Force all data to disk, and return the number of values."""
         self.write()
         with self.path.open("rb") as file:
             sync(file.fileno())
         return self.size
 
     def vector(self) -> Vector:
-        """Return all that was added so far, open for reading."""
+        """Return all values added so far as a vector for reading."""
         self.write()
         return Vector(self.path, self.dtype, self.offset, self.size)
 
     def finish(self) -> str:
-        """Make it a ``.npy`` file, durably, and return the SHA-256 of its values in hexadecimal."""
+        """Complete the ``.npy`` file, sync it to disk, and return the SHA-256 of its values."""
         assert self._digest is not None
         self.write()
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
@@ -278,7 +279,7 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Write a ``.npz`` file for `numpy.load`, durably; `members` finds its members."""
+    """Write a ``.npz`` file for `numpy.load`, and sync it to disk; `members` finds its members."""
     with path.open("xb") as file:
         with zipfile.ZipFile(file, "w") as archive:  # not compressed
             yield archive
@@ -293,7 +294,7 @@ def add_member(
     dtype: str | None = None,
     size: int = 0,
 ) -> None:
-    """Add a member to an archive: bytes, or a vector of a type and a size (its name ends in ``.npy``)."""
+    """Add a member to an archive: bytes, or with ``dtype``, a vector with a name in ``.npy``."""
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         if dtype is not None:
             head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
@@ -318,7 +319,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
     Raises
     ------
     ValueError
-        If it is no archive as `new_archive` writes them.
+        If the file is not an archive as written by `new_archive`.
     OSError
         If the path is not a regular file, or cannot be opened.
     """
@@ -339,7 +340,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def stamp_of(status: os.stat_result) -> list[int]:
-    """Return the size and the time of the last change of a file, by which it is taken for unchanged."""
+    """Return the size and modification time of a file, which show whether it was changed."""
     return [status.st_size, status.st_mtime_ns]
 
 

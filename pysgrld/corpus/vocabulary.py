@@ -1,4 +1,4 @@
-"""Vocabularies: read from a file, or chosen among the words that were seen."""
+"""Vocabularies: read from a file, or selected from the words of a corpus."""
 
 from __future__ import annotations
 
@@ -32,21 +32,23 @@ from pysgrld.options.paths import is_file, is_stream, is_there
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
-#: Most bytes of a word in a list of the user; words of sgmc's lists may be longer.
+#: Maximum size in bytes of a word in a list of the user; words in sgmc's lists may be longer.
 _LONGEST = 2**20
-#: Bytes of a list of words, at most.
+#: Maximum size of a list of words in bytes.
 _LARGEST = 2**31
 #: Suffixes of files of gene names from 10x.
 _OF_GENES = ("features.tsv", "genes.tsv")
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read a vocabulary file: one word a line, or what R and gensim write (`pysgrld.corpus.word_lists`).
+    """Read a vocabulary file with one word a line, or as written by R or gensim.
+
+    `pysgrld.corpus.word_lists` reads the formats of R and gensim.
 
     Parameters
     ----------
     path : str or Path
-        UTF-8, possibly compressed.
+        File in UTF-8, possibly compressed.
     exact : bool
         Keep blanks around words, as in a stored corpus.
 
@@ -88,7 +90,7 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
     MissingInputError
         If the file is missing.
     CorpusError
-        If it is no text.
+        If the file is not text.
     """
     return tuple(genes_in(list(_lines_of(path, "a list of genes", _LONGEST))))
 
@@ -112,7 +114,7 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     if not is_stream(path):
         yield from _decoded(path, kind, longest)
         return
-    # a pipe gives its lines once, and a list is asked for more than once
+    # a pipe gives its lines only once, but a list is read more than once
     key = str(path), *_stream_of(path)
     if key not in _read_streams:
         lines = list(_decoded(path, kind, longest))
@@ -120,7 +122,8 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     yield from _read_streams[key]
 
 
-#: Lines of lists that were read from pipes, by the path, the pipe, and when it was last written to.
+#: Lines of lists that were read from pipes, by path, device, inode and modification time of the
+#: pipe.
 _read_streams: dict[tuple[str, int, int, int], list[tuple[int, list[str]]]] = {}
 
 
@@ -130,7 +133,7 @@ def _stream_of(path: str | Path) -> tuple[int, int, int]:
 
 
 def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a list of words, many at a time; raises as `_blocks_of`."""
+    """Yield the lines of a list of words, many at a time; raises the errors of `_blocks_of`."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
         raise CorpusError(f"{message}: this is no list of words", path, line)
@@ -155,14 +158,15 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
 
 
 class StopWords(NamedTuple):
-    """The stop words of a choice.
+    """The stop words of all lists in a value of ``--stop-words``.
 
     Attributes
     ----------
     words : frozenset of str
-        As the tokeniser writes them.
+        Words as the tokeniser spells them.
     record : list of dict
-        Of each list its ``name``, the number of its ``words``, and the SHA-256 of them, sorted.
+        For each list its ``name``, the number of its ``words``, and the SHA-256 of its sorted
+        words.
     """
 
     words: frozenset[str]
@@ -170,7 +174,7 @@ class StopWords(NamedTuple):
 
 
 def stop_words(choice: str) -> StopWords:
-    """Read the stop words of a choice: lists, by name or by file, joined by commas; or "none".
+    """Read the stop words of lists, given by names or files joined by commas, or "none".
 
     Parameters
     ----------
@@ -185,9 +189,9 @@ def stop_words(choice: str) -> StopWords:
     Raises
     ------
     MissingInputError
-        If the list is missing.
+        If a list is missing.
     CorpusError
-        If a file is none of words.
+        If a file is not a list of words.
     """
     lists: dict[str, _WordList] = {}
     for name in () if choice == "none" else choice.split(","):
@@ -211,21 +215,22 @@ def stop_words(choice: str) -> StopWords:
 
 
 class _WordList(NamedTuple):
-    """Words of a list, and the SHA-256 (hex) of them, sorted."""
+    """Words of a list, and the SHA-256 of the sorted words in hexadecimal."""
 
     words: frozenset[str]
     sha256: str
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
-        """Return a list of these words."""
+        """Return a word list with the given words."""
         return cls(frozenset(words), hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest())
 
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a list of stop words; a file of the same stamp is read once."""
-    # Words may repeat. They stay in the order of the file: a sorted list is soon sorted again.
+    """Read a list of stop words; a file with the same stamp is read once."""
+    # Words may repeat. They stay in the order of the file, because sorting a sorted list again is
+    # fast.
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
@@ -238,7 +243,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
 
 
 class Rules(NamedTuple):
-    """The rules that take words out of a vocabulary, every default resolved.
+    """The rules that remove words from a vocabulary, with all defaults resolved.
 
     Attributes
     ----------
@@ -256,7 +261,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Resolve defaults, which are strict only if a vocabulary is built."""
+        """Resolve defaults; they remove words only if a vocabulary is built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
@@ -272,7 +277,7 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: Words that are numbers, or the rest of a number that was split at a comma; and words that are years.
+#: Pattern of words that are numbers or parts of a number split at a comma, and pattern of years.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
@@ -300,9 +305,9 @@ def is_number(word: str, numbers: str) -> bool:
 def resolved(
     options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
 ) -> dict[str, Any]:
-    """Return the options that make a vocabulary, by the names that are typed, every default resolved.
+    """Return the options of a vocabulary by their command-line names, with all defaults resolved.
 
-    For counts the options of tokens and encodings are left out.
+    For counts, options of tokens and encodings are left out.
     """
     options_by_name: dict[str, Any] = {
         "stop-words": stop.record,
@@ -325,14 +330,14 @@ def resolved(
 
 
 class Choice(NamedTuple):
-    """The words that stay in a vocabulary, and which rule took out each of the others.
+    """The words that stay in a vocabulary, and the rule that removed each other word.
 
     Attributes
     ----------
     kept : (V,) int64
-        Ids that stay, in their new order.
+        Ids of the words that stay, in their new order.
     by : (number of words,) int8
-        By which of `RULES` each word was taken out; -1: by none.
+        Index in `RULES` of the rule that removed each word; -1 if the word stays.
     """
 
     kept: Int64s
@@ -340,11 +345,12 @@ class Choice(NamedTuple):
 
     @property
     def removed(self) -> dict[str, int]:
-        """Number of words by the rule that took them out."""
+        """Number of words that each rule removed."""
         return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
-#: Rules that leave words out, in the order of their application; the last: a word never occurs.
+#: Rules that remove words, in the order in which they are applied, and "unused" for words that never
+#: occur.
 RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 
@@ -359,21 +365,22 @@ def choose(
     must_occur: bool,
     stop: frozenset[str],
 ) -> Choice:
-    """Apply stop words, numbers, min_df, max_df and max_vocab, in this order.
+    """Select words by stop words, numbers, min_df, max_df and max_vocab, in this order.
 
     Parameters
     ----------
     words : sequence of str
-        By id.
+        Words by id.
     document_counts, token_counts : (len(words),) int64
-        Documents that hold the word; its occurrences.
+        Number of documents with each word, and number of its occurrences.
     documents : int
-        What shares are shares of.
+        Number of documents, to which a fraction as min_df or max_df refers.
     rules : Rules
     by_frequency : bool
-        Number the words that stay from the most frequent, ties by alphabet; else keep their order.
+        If True, number the words that stay by descending frequency, ties in alphabetical order;
+        else keep their order.
     must_occur : bool
-        Drop words that never occur, for any min_df.
+        Whether words that never occur are dropped, whatever min_df is.
     stop : frozenset of str
         The stop words of `rules`.
     """

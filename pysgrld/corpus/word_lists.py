@@ -1,4 +1,4 @@
-"""Vocabularies that other programs write: words in quotes, or in one of several columns."""
+"""Reading of other programs' vocabularies: words in quotes, or in one of several columns."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from pysgrld.errors import CorpusError
 
-#: A line by its number.
+#: Number and text of a line.
 Line = tuple[int, str]
-#: The names that R gives to a column which has none.
+#: Names that R gives to a column without a name.
 _HEADERS = ("x", "V1", "")
 
 
 def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
-    """Return the word of each line of a vocabulary, in the order of the ids that it gives, if any.
+    """Return the word of each line of a vocabulary, in the order of the ids if lines have ids.
 
-    A line is a word, or has tabs: gensim's dictionaries are ``id word documents``, others ``word count``.
-    Or it is in quotes, as R writes it, with the number of the row or without.
+    A line may be a word; fields separated by tabs, as ``id word documents`` in gensim's
+    dictionaries or ``word count``; or in quotes as written by R, with or without a row number.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
 
 
 def genes_in(lines: Sequence[Line]) -> list[str]:
-    """Return the names of genes of 10x, ``id name kind``, each another one (`distinct`)."""
+    """Return the names of genes from lines of 10x, ``id name kind``, made distinct (`distinct`)."""
     rows = [line.split("\t") for _, line in lines]
     return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
 
@@ -55,7 +55,7 @@ def distinct(names: Sequence[str]) -> list[str]:
     Returns
     -------
     list of str
-        A name for each one.
+        A distinct name for each given name.
     """
     names_in_use, again = set(names), Counter[str]()
     distinct_names: list[str] = []
@@ -71,7 +71,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return the fields of lines in quotes, without a header of R; empty if their numbers differ."""
+    """Return the fields of quoted lines, without R's header; empty if lines differ in width."""
     single: list[tuple[int, list[str]]] = []
     for delimiter in " ,\t;":
         try:
@@ -89,7 +89,7 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
-    """Return the words of rows, the first column that holds no numbers, and the ids before them."""
+    """Return the words in the first column that is not numeric, and the ids in a column before."""
     width = min(len(row) for _, row in rows)
     numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
     column = numbers.index(False) if False in numbers else 0
@@ -98,7 +98,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return words in the order of their ids."""
+    """Return the words in the order of their ids, if they have ids."""
     lines, ids = words
     if not ids:
         return lines

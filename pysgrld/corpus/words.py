@@ -1,4 +1,4 @@
-"""The words of a corpus: which are kept, which are left out, and by which rule."""
+"""List of the words of a corpus, with the rule that leaves out each word that is not kept."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class ListedWord(NamedTuple):
     ----------
     word : str
     documents, tokens : int
-        Documents that hold it, and its occurrences.
+        Number of documents with the word, and number of its occurrences.
     rule : str or None
-        The one of `RULES` that leaves it out, or None if it is kept.
+        The rule in `RULES` that leaves the word out, or None if the word is kept.
     """
 
     word: str
@@ -44,14 +44,14 @@ def list_words(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[ListedWord]:
-    """Read a corpus and return its words, the most frequent first, each with what happens to it.
+    """Read a corpus and return its words, most frequent first, with the rules that leave them out.
 
     Parameters
     ----------
     inputs : sequence of str
     options : CorpusOptions
     threads : int
-        That read and count words; the result does not depend on it.
+        Number of threads that read and count words; the result does not depend on it.
     notify, log : callable
         As for `pysgrld.corpus.open_corpus`.
 

@@ -1,4 +1,4 @@
-"""Writing a stored corpus: streamed into a temporary folder that one rename makes real."""
+"""Writing of a stored corpus to a temporary folder, which is renamed into place at the end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
 
-#: Bytes of a note at most: it has every file of the folders that are read.
+#: Maximum size in bytes of a progress record, which lists every file of the input folders.
 _LONGEST_NOTE = 2**30
 
 #: The folder in which the details of documents are collected.
@@ -61,7 +61,7 @@ ELSEWHERE = "remove it or choose another name"
 
 
 class Writer:
-    """Writes documents to the arrays of a corpus, in a folder.
+    """Writer of documents to the arrays of a corpus in a folder.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Writer:
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
-        """Yield the documents that were written, some at a time."""
+        """Yield the documents that were written, in blocks."""
         return cut({name: file.vector() for name, file in self.files.items()})
 
     def finish_corpus(
@@ -119,8 +119,8 @@ class Writer:
         parts : dict, optional
             Digests and stamps of other files that belong to the corpus.
         above : Path, optional
-            The vocabulary's file in a folder above, if it has one. The arrays are then packed into one
-            archive, and the folder contains only the archive and ``meta.json``.
+            Vocabulary file in a parent folder, if that file has the same words. The arrays are then
+            packed into one archive, and the folder contains only the archive and ``meta.json``.
         """
 
         def put(name: str, data: bytes) -> None:
@@ -171,28 +171,28 @@ class Writer:
 class WorkFolder:
     """Folder next to the path of a corpus, in which the corpus is built.
 
-    ``.NAME.tmp`` next to ``NAME`` is locked by the kernel, so that one process at a time makes NAME. The
-    empty file `MARKER` in it marks it as made by sgmc; a folder without it, or a link, is left unchanged
-    and refused. Work that cannot be continued (no `identity`) has a separate folder within it, next to
-    the files that an interrupted reading may have left.
+    ``.NAME.tmp`` next to ``NAME`` is locked, so that only one process at a time makes NAME. The
+    empty file `MARKER` in the folder shows that sgmc made it; a folder without `MARKER`, or a link,
+    is left unchanged and refused. Work that cannot be continued (no `identity`) gets a separate
+    folder within ``.NAME.tmp``, next to the files that an interrupted reading may have left.
 
     The work is removed on any error. If `identity` is given, the work stays when the reading is
-    interrupted or its process killed, and a reading with the same identity continues from the last
-    `note`; a reading with another identity starts again in its place.
+    interrupted or its process is killed. A reading with the same identity then continues from the
+    last `note`; a reading with another identity replaces the work.
 
     Parameters
     ----------
     store : Path
         Path of the finished corpus.
     identity : dict, optional
-        Plain values that are equal if an interrupted reading can be continued.
+        Plain values; an interrupted reading can be continued if they are equal.
 
     Attributes
     ----------
     folder : Path
         Folder to work in.
     record : dict or None
-        The last record of `note`, or None at the beginning.
+        The last record that `note` wrote, or None if a reading starts.
     """
 
     def __init__(self, store: Path, identity: dict[str, Any] | None = None) -> None:
@@ -210,7 +210,7 @@ class WorkFolder:
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            elif file.tell() != self.record["bytes"]:  # left by a note that was never finished
+            elif file.tell() != self.record["bytes"]:  # left by an unfinished call
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
@@ -220,7 +220,7 @@ class WorkFolder:
         replace_file(self.folder / _NOTE, [note], "store")
 
     def words(self, number: int) -> list[str]:
-        """Return the first words that were noted."""
+        """Return the first ``number`` words that `note` recorded."""
         with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
@@ -231,7 +231,7 @@ class WorkFolder:
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
-        """Move a finished corpus from the folder of the work to its place, durably."""
+        """Sync a finished corpus to disk, and move it from the work folder to its final path."""
         refuse_full_folder(self.store, ELSEWHERE)
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
@@ -239,19 +239,19 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator[WorkFolder]:
-    """Hold the folder in which a corpus is put together while the block runs; see `WorkFolder`.
+    """Lock the folder in which a corpus is built while the ``with`` block runs; see `WorkFolder`.
 
     Raises
     ------
     OutputError
-        If something lies at ``store`` already, or nothing can be made there.
+        If ``store`` exists already, or cannot be created.
     LockedError
-        If another process is writing it.
+        If another process is writing the corpus.
     WriteError
         If a system call of the block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    # a link means the empty folder behind it
+    # a link stands for the empty folder that it points to
     store = store.resolve() if store.is_symlink() else store
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
@@ -261,14 +261,14 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            if identity is not None:  # an interrupted reading of the same inputs
+            if identity is not None:  # continue an interrupted reading of the same inputs
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(noted, dict) and noted.get("identity") == identity:
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # its files cannot be continued
+                keep = {MARKER}  # the files in the folder cannot be continued
             for leftover in place.iterdir():  # left by a process that was killed
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
@@ -292,7 +292,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
     finally:
         if lock is not None:
-            if not stays and is_same(place, lock):  # the name still means the folder that is held
+            if not stays and is_same(place, lock):  # the path still refers to the locked folder
                 if begun:
                     _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)
@@ -303,7 +303,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
 
 
 def _remove_work(folder: Path) -> None:
-    """Remove a folder of work, its `MARKER` last: the next process takes over what cannot be removed."""
+    """Remove a work folder, `MARKER` last, so that the next process can take over any remains."""
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             if entry.name == MARKER:
@@ -317,19 +317,19 @@ def _remove_work(folder: Path) -> None:
 
 
 def _hold(place: Path) -> int:
-    """Make a folder to work in, or take the one that is there, and lock it.
+    """Create a work folder, or use the existing one, and lock it.
 
     Returns
     -------
     int
-        Its descriptor, which is the lock.
+        File descriptor of the folder, which holds the lock.
 
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process has locked the folder.
     OutputError
-        If it is not one that was made here.
+        If the existing folder was not made by sgmc.
     """
     not_ours = OutputError(
         f"{place}: in the way of the temporary files of a corpus, and not written by sgmc; move it away "
@@ -362,14 +362,16 @@ def _hold(place: Path) -> int:
 
 
 def renumber(block: Documents, remap: Int32s | None) -> Documents:
-    """Rename word ids, drop negative ids, and sort words within documents.
+    """Renumber word ids, drop negative ids, and sort words within documents.
 
     Parameters
     ----------
     block : Documents
-        Ids in any order within a document, each once. Without `remap`, negative ones are dropped.
+        Documents with ids in any order, each once in a document. Without `remap`, negative ids are
+        dropped.
     remap : (old words,) int32, optional
-        New id of each old id; negative to drop it. No two may be equal otherwise.
+        New id of each old id; negative to drop the word. Ids that are not negative must be
+        distinct.
     """
     return Documents(*_renumber(block.indptr, block.indices, block.counts, remap))
 
@@ -380,7 +382,7 @@ def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
     Parameters
     ----------
     block : Documents
-        Some documents.
+        Documents, some of them perhaps empty.
 
     Returns
     -------
