@@ -63,7 +63,7 @@ class DeepLDA(CountModel):
         the score of training documents decides when it ends. Not used with ``link="real"``, which
         has no held-out score.
     total_samples : float
-        Number of documents of the whole corpus, of which `partial_fit` gets minibatches.
+        Number of documents of the whole corpus, from which `partial_fit` gets minibatches.
     keep_samples : int or "auto"
         Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
         sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps

@@ -93,7 +93,7 @@ class LDA(CountModel):
         converged; by default 10 %, but at most 1000. With 0, `fit` learns from all documents, and
         the score of training documents decides when it ends.
     total_samples : float
-        Number of documents of the whole corpus, of which `partial_fit` gets minibatches.
+        Number of documents of the whole corpus, from which `partial_fit` gets minibatches.
     keep_samples : int or "auto"
         Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
         sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps

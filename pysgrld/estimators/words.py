@@ -26,8 +26,8 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
     """Count the words of the input of `fit`; return the counts, and the names of columns or None.
 
     By default, the words of texts are chosen as in ``sgmc train``, and all tokens in lists of
-    tokens are words; the most frequent words come first. With ``vocabulary``, the words are those
-    of the vocabulary, in its order.
+    tokens are words; the most frequent words come first. With ``vocabulary``, its words are
+    counted, in its order.
 
     Parameters
     ----------

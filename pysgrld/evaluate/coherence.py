@@ -1,7 +1,7 @@
 """Coherence of topics: how often their top words occur in the same documents.
 
-NPMI after Bouma (2009) and Lau, Newman and Baldwin (2014); UMass after Mimno et al. (2011). Both
-count whole documents and are means over the pairs of a topic's top words.
+NPMI is defined by Bouma (2009) and Lau, Newman and Baldwin (2014), UMass by Mimno et al. (2011).
+Both count documents that contain the words, and are means over the pairs of a topic's top words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pysgrld.core.arithmetic import log
 from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Cells of the table of words by documents that is in memory at a time.
+#: Number of cells of the words x documents table that are in memory at a time.
 CELLS = 1 << 24
 
 
@@ -28,7 +28,7 @@ class Coherence(NamedTuple):
     umass : (K,) float64
         At most about 0; higher is better.
     documents : int
-        Documents that were looked at.
+        Number of documents that were counted.
     """
 
     npmi: Doubles
@@ -46,12 +46,12 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
     source : Source
     ids : (D,) int64
     apart : (K, N, N) bool, optional
-        Pairs of words that are left out of the means, as they are parts of one word in the text. A topic
-        without any other pair has 0.
+        True for pairs of words that are left out of the means, as they are parts of one word in the
+        text. A topic without any other pair gets 0.
 
     Notes
     -----
-    With D(v) the documents that hold v, and D(v, w) the documents that hold both::
+    With D(v) the number of documents that contain v, and D(v, w) the number that contain both::
 
         NPMI(v, w)  = log(p(v, w) / (p(v) p(w))) / -log p(v, w),  p = D(.)/D
         UMass(v, w) = log((D(v, w) + 1) / D(v)),  v the more probable word of the topic
@@ -74,7 +74,9 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
-    """Count documents that contain each pair of a topic's words, (K, N, N); the diagonal: each word.
+    """Count documents that contain each pair of a topic's words, (K, N, N).
+
+    The diagonal has the number of documents that contain each word.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
         holder = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         held = np.zeros((len(words), len(documents)), np.float32)
         held[positions[is_watched], holder[is_watched]] = 1.0
-        for k, rows in enumerate(columns):  # sums of at most 8192 ones: exact in float32
+        for k, rows in enumerate(columns):  # exact in float32, as sums are at most 8192
             held_columns = held[rows]
             total[k] += (held_columns @ held_columns.T).astype(np.int64)
     return total

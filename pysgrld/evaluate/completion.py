@@ -1,8 +1,9 @@
-"""Perplexity by document completion, of one draw and averaged over posterior samples.
+"""Perplexity by document completion, for one draw or averaged over posterior samples.
 
-theta_d is estimated from the observed tokens by Gibbs with the topics fixed; a held-out token of
-word w scores p(w) = sum_k theta_dk phi_kw (Patterson and Teh 2013, eq. 12 to 15). The posterior
-average takes the mean of p(w) over samples before the logarithm; tokens are pooled over documents.
+theta_d is estimated from the observed tokens by Gibbs sampling given the topics. A held-out token
+of word w then has probability p(w) = sum_k theta_dk phi_kw (Patterson and Teh 2013, eq. 12 to 15).
+The posterior average takes the mean of p(w) over samples before the logarithm. Tokens are pooled
+over documents.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Count the token visits of a score, to compare its cost with that of training.
+    """Count the token visits that a score takes, to compare its cost with the cost of training.
 
     Parameters
     ----------
     held_out : HeldOut or None
     sweeps : int
-        Sweeps over observed tokens; by default the number of one update of the running perplexity.
+        Number of sweeps over observed tokens; by default as for one update of the running
+        perplexity.
     """
     if held_out is None:
         return 0
@@ -40,7 +42,7 @@ def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
 
 
 class Completion(Scorer):
-    """A scorer of topics by the held-out parts of documents, given the observed parts.
+    """Scorer that predicts the held-out parts of documents, given their observed parts.
 
     Parameters
     ----------
@@ -52,9 +54,9 @@ class Completion(Scorer):
     Attributes
     ----------
     words : (R,) int32
-        The rows of phi that a score needs: words that occur in these documents.
+        The words that occur in these documents; a score needs only these rows of phi.
     samples : int
-        Posterior samples in the running average.
+        Number of posterior samples in the running average.
 
     Raises
     ------
@@ -79,11 +81,11 @@ class Completion(Scorer):
         self._mean: Doubles = np.zeros(len(scored.indices))
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log probability of every scored entry given one draw, chains started afresh."""
+        """Return the log probability of every scored entry given one draw, with new chains."""
         return log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
 
     def score(self, logs: Doubles) -> Estimate:
-        """Return the perplexity of the log probabilities of all scored entries, with its standard error.
+        """Convert the log probabilities of all scored entries to a perplexity with standard error.
 
         Raises
         ------
@@ -107,13 +109,13 @@ class Completion(Scorer):
         Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
-        return self._perplexity(log(self._mean))  # without the cost of a standard error
+        return self._perplexity(log(self._mean))  # faster without a standard error
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log probability of a held-out token, given one draw of all topics.
+        """Return the mean log probability of a held-out token, given one draw of all variables.
 
-        That of the documents' topics is the last state of their chains. The sample is added to the
-        running average.
+        The draw of each document's variables is the last state of its chain. The sample is added to
+        the running average.
         """
         return -float(log(self._perplexity(log(self._add(key, parts, Visiting.DRAW)))))
 
@@ -128,12 +130,12 @@ class Completion(Scorer):
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the perplexity of the word frequencies of the training documents, plus 0.01 each."""
+        """Return the perplexity of training word frequencies, with 0.01 added to each count."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the share of the observed tokens of a layer's topics in the last draw, (K,)."""
+        """Return each topic's share of the observed tokens in the last draw of a layer, (K,)."""
         return self._reader.shares(layer)
 
     def figures(self) -> dict[str, float]:
@@ -141,12 +143,12 @@ class Completion(Scorer):
         return self._reader.figures(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average continues exactly."""
+        """Return the arrays that `restore` needs to continue the average exactly."""
         state = {"mean": self._mean, "samples": np.array([self.samples])}
         return state | self._reader.arrays()
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`.
+        """Restore the state that `arrays` returned.
 
         Raises
         ------

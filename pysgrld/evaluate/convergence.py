@@ -1,4 +1,4 @@
-"""Diagnostics of chains: split R-hat for mixing, and effective sample sizes.
+"""Convergence diagnostics of chains: split R-hat, and effective sample sizes.
 
 The definitions follow Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
 folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
@@ -16,22 +16,22 @@ from pysgrld.types import Doubles
 
 #: Minimum number of draws of a chain for any diagnostic.
 FEWEST = 4
-#: Quantities that are worked on at a time: bounds the memory.
+#: Number of quantities in one block; it bounds the memory.
 BLOCK = 512
-#: Quantiles of the tails.
+#: Quantiles for which the effective sample size in the tails is computed.
 TAILS = (0.05, 0.95)
 
 
 class Convergence(NamedTuple):
-    """Diagnostics of some quantities, each an array with one number for each quantity.
+    """Diagnostics of several quantities; each array has one number for each quantity.
 
     Attributes
     ----------
     rhat : array
-        Rank-normalised split R-hat, the greater of bulk and folded; 1 for mixed chains. NaN for a
-        constant quantity.
+        Rank-normalised split R-hat, the maximum of the bulk R-hat and the folded R-hat; 1 for mixed
+        chains, NaN for a constant quantity.
     bulk, tail : array
-        Effective sample sizes of the draws of all chains: in the middle of the distribution, and in
+        Effective sample sizes of the draws of all chains, in the middle of the distribution and in
         its 5 % tails.
     """
 
@@ -46,19 +46,19 @@ def convergence(draws: Doubles) -> Convergence:
     Parameters
     ----------
     draws : (C, N, ...)
-        N draws of each of C chains. One chain is compared with itself, its first half with its
+        N draws of each of C chains. With a single chain, its first half is compared with its
         second.
 
     Returns
     -------
     Convergence
-        Of the shape of the further axes; NaN if a quantity has a NaN, or if N is below 4.
+        Arrays with the shape of the further axes; NaN if a quantity has a NaN, or if N is below 4.
 
     Notes
     -----
-    Folded about the median, R-hat also distinguishes chains of the same centre and different spread
-    (Vehtari et al. 2021, section 3). The size in the tails is the smaller of the sizes of the 5 %
-    and 95 % quantiles.
+    R-hat of draws that are folded about the median also detects chains with the same centre and
+    different spread (Vehtari et al. 2021, section 3). The effective sample size in the tails is the
+    smaller of the sizes for the 5 % and 95 % quantiles.
     """
     shape = draws.shape[2:]
     flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
@@ -72,7 +72,7 @@ def convergence(draws: Doubles) -> Convergence:
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
-            # the same draws are at or below the quantile, interpolated or not
+            # interpolation of the quantile would not change which draws are at or below it
             below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
@@ -93,12 +93,12 @@ def bulk_sizes(draws: Doubles) -> Doubles:
     Parameters
     ----------
     draws : (C, N, ...)
-        As for `convergence`, which takes four times as long.
+        As for `convergence`, which takes four times as long as this function.
 
     Returns
     -------
     array of float64
-        Of the shape of the further axes.
+        Effective sample sizes, with the shape of the further axes.
     """
     shape = draws.shape[2:]
     flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
@@ -114,14 +114,14 @@ def bulk_sizes(draws: Doubles) -> Doubles:
 
 
 def _halves(draws: Doubles) -> Doubles:
-    """Return the halves of every chain as chains; the middle draw of an odd number is left out."""
+    """Split every chain into two; if its number of draws is odd, leave out the middle draw."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _normal_scores(draws: Doubles) -> Doubles:
-    """Return the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
-    from statistics import NormalDist  # an import that takes as long as that of the estimators
+    """Return normal quantiles of each quantity's ranks over all draws; ties get their mean rank."""
+    from statistics import NormalDist  # this import takes as long as that of the estimators
 
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)
@@ -134,7 +134,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # twice the mean rank, counted from 1, is a whole number, so a table has all values
+    # twice a mean rank, counted from 1, is a whole number, so that a table can hold all quantiles
     quantile = NormalDist().inv_cdf
     table = np.array(
         [
@@ -148,7 +148,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
 
 
 def _scale_reduction(scores: Doubles) -> Doubles:
-    """Compute R-hat of chains that are rank-normalised: sqrt of (B/W + n - 1) / n."""
+    """Compute R-hat of rank-normalised chains: the square root of (B/W + n - 1) / n."""
     n = scores.shape[1]
     between = n * scores.mean(axis=1).var(axis=0, ddof=1)
     within = scores.var(axis=1, ddof=1).mean(axis=0)
@@ -161,8 +161,8 @@ def _scale_reduction(scores: Doubles) -> Doubles:
 def _effective(draws: Doubles) -> Doubles:
     """Return the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
 
-    Autocorrelations are summed in pairs up to the end of Geyer's initial positive sequence, each
-    pair no greater than the one before; at most S log10 S of S draws.
+    Autocorrelations are summed in pairs up to the end of Geyer's initial positive sequence; no pair
+    counts for more than an earlier pair. The result is at most S log10 S for S draws in all.
     """
     chains, n, _ = draws.shape
     centred = draws - draws.mean(axis=1, keepdims=True)
@@ -180,7 +180,7 @@ def _effective(draws: Doubles) -> Doubles:
     pairs = max(1, -(-(n - 2) // 2))
     even = rho[: 2 * pairs : 2]
     sums = even + rho[1 : 2 * pairs : 2]
-    # the last pair to be read: the first that is not positive, or the end
+    # the sum ends at the first pair that is not positive, or at the last pair
     stop = sums <= 0
     last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
     falling = np.minimum.accumulate(sums, axis=0)

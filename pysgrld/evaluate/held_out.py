@@ -14,16 +14,17 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 
 class HeldOut(NamedTuple):
-    """Held-out documents in two parts: the same documents in both, none of them empty in either.
+    """Held-out documents, each split into an observed part and a held-out part that is not empty.
 
     Attributes
     ----------
     observed, held_out : Documents
-        Over the run's vocabulary. Nothing is observed of documents that are scored whole.
+        Counts of the run's words in the parts, with the same documents in the same order. The
+        observed parts are empty if documents are scored whole, and not empty otherwise.
     doc_ids : (n,) int64
-        Positions in the corpus that they came from, which key their randomness.
+        Positions of the documents in their corpus, the keys of their random numbers.
     dropped : int
-        Documents that could not be split, or were empty in one part.
+        Number of documents that could not be split, or were empty in one part.
     """
 
     observed: Documents
@@ -33,18 +34,18 @@ class HeldOut(NamedTuple):
 
 
 def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> HeldOut:
-    """Split each document's tokens at random, by seed, into observed and held-out ones.
+    """Split each document's tokens at random, by seed, into observed and held-out tokens.
 
-    Of N >= 2 tokens, max(1, min(N - 1, round((1 - observed) N))) are held out, without
-    replacement. Documents of fewer tokens are dropped and counted. The split of a document depends
-    on the seed and its position in the corpus only.
+    Of N >= 2 tokens, max(1, min(N - 1, round((1 - observed) N))) are drawn without replacement and
+    held out. Documents with fewer than two tokens are dropped and counted. The split of a document
+    depends only on the seed and its position in the corpus.
 
     Parameters
     ----------
     documents : Documents
     doc_ids : (n,) int64
     observed : float
-        Share of the tokens that is observed, in (0, 1).
+        Fraction of the tokens that is observed, in (0, 1).
     seed : int
 
     Returns
@@ -54,12 +55,12 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     Raises
     ------
     CorpusError
-        If the observed part of one is too long to be counted over the kept sweeps.
+        If the observed part of a document is too long to be counted over the kept sweeps.
     """
     n, lengths = len(documents), documents.lengths
     n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
     n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
-    # before there is an entry for each token
+    # check before arrays with an entry for each token take memory
     check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
@@ -68,7 +69,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     ordinal = np.arange(len(token_doc)) - start[token_doc]
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
-    rank[np.lexsort((u, token_doc))] = ordinal  # position in the document's random order
+    rank[np.lexsort((u, token_doc))] = ordinal  # each token's place in a random order
     held = rank < n_held_out[token_doc]
     keep = lengths >= 2
     parts = []
@@ -80,9 +81,9 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Pair two corpora that were split elsewhere: row d of both is the same document.
+    """Pair two corpora that are parts of the same documents: row d of both is the same document.
 
-    A document that is empty in either is dropped and counted.
+    A document that is empty in either corpus is dropped and counted.
 
     Parameters
     ----------
@@ -110,14 +111,14 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 
 
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
-    """Hold documents out whole, nothing of them observed; empty ones are dropped and counted.
+    """Hold out whole documents, with nothing observed; empty documents are dropped and counted.
 
     Parameters
     ----------
     documents : Documents
         The documents to score.
     doc_ids : (n,) int64
-        Numbers of the documents in the corpus.
+        Positions of the documents in the corpus.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:
-    """Return the chosen documents, with the entries that have a positive count."""
+    """Return the chosen documents, without entries that have a count of 0."""
     entry_doc = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
     chosen = keep[entry_doc] & (documents.counts > 0)
     per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]

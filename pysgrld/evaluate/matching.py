@@ -1,4 +1,4 @@
-"""Matching of topics of several models: similarities, and the best one-to-one assignment."""
+"""Matching of the topics of several models: similarities, and the best one-to-one assignment."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Probability in common from which on topics of two chains are called the same.
+#: Topics of two chains are the same if they have at least this probability in common.
 SAME = 0.7
-#: Correlation of proportions in the same documents from which on two topics are called the same. Topics
-#: with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
+#: Two topics are the same if their proportions in the same documents have at least this
+#: correlation. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
 CORRELATED = 0.7
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
-    """Return the Bhattacharyya coefficients of the rows of two matrices of probabilities, (K, K).
+    """Return the Bhattacharyya coefficient of every row of ``a`` and every row of ``b``, (K, K).
 
-    Sum over words of sqrt(p q): 1 for the same distribution, 0 for no word in common. A product of
-    matrices, so that a thousand topics over a large vocabulary take seconds.
+    It is the sum over words of sqrt(p q): 1 for equal distributions, 0 without a word in common. As
+    it is a product of matrices, a thousand topics over a large vocabulary take seconds.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def affinity(a: Floats, b: Floats) -> Doubles:
     Returns
     -------
     array of float64, (K, K)
-        sum over words of sqrt(a b), 0 to 1.
+        Sums over words of sqrt(a b), from 0 to 1.
     """
     product: Doubles = (np.sqrt(a) @ np.sqrt(b).T).astype(np.float64)
     return product
@@ -40,7 +40,7 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 def overlap(a: Floats, b: Floats) -> Doubles:
     """Return the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
 
-    Sum over words of min(p, q), which is 1 minus the total variation distance: at least 0, at most 1.
+    It is the sum over words of min(p, q), which is 1 minus the total variation distance.
 
     Parameters
     ----------
@@ -50,33 +50,34 @@ def overlap(a: Floats, b: Floats) -> Doubles:
     Returns
     -------
     array of float64, (K,)
-        sum over words of min(a, b), 0 to 1.
+        Sums over words of min(a, b), from 0 to 1.
     """
     return np.array([np.minimum(p, q).sum(dtype=np.float64) for p, q in zip(a, b, strict=True)])
 
 
 class Likeness(NamedTuple):
-    """A similarity measure of topics from different draws, as functions of two matrices (K, V).
+    """Measures of similarity of topics from different draws, as functions of two (K, V) matrices.
 
     Attributes
     ----------
     similarity : callable
-        Similarity of every row of the one with every row of the other, (K, K): topics are matched by it.
+        Returns the similarity of every row of the first matrix with every row of the second, (K,
+        K); topics are matched by it.
     overlap : callable
-        What each row of the one has in common with the same row of the other, (K,), at most 1: the
-        number that is shown.
+        Returns the overlap of each row of the first matrix with the same row of the second, (K,),
+        at most 1; users see this number.
     """
 
     similarity: Callable[[Floats, Floats], Doubles]
     overlap: Callable[[Floats, Floats], Doubles]
 
 
-#: Of topics that are distributions over words.
+#: Measures for topics that are distributions over words.
 DISTRIBUTIONS = Likeness(affinity, overlap)
 
 
 def correlations(first: Doubles, second: Doubles) -> Doubles:
-    """Return the correlations of the columns of two matrices, (K, L); 0 if a column is constant.
+    """Return the correlation of every column of two matrices, (K, L); 0 if a column is constant.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def correlations(first: Doubles, second: Doubles) -> Doubles:
     Returns
     -------
     array of float64, (K, L)
-        Pearson's correlations, -1 to 1.
+        Pearson's correlations, from -1 to 1.
     """
 
     def standard(values: Doubles) -> Doubles:
@@ -102,19 +103,20 @@ def correlations(first: Doubles, second: Doubles) -> Doubles:
 
 
 def assign(similarity: Doubles) -> Int64s:
-    """Assign each row a column, one to one, so that the sum of similarities is largest, (K,).
+    """Assign each row a column, one to one, so that the sum of similarities is maximal, (K,).
 
-    Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016): exact, K cubed at worst, far
-    less if most rows have a partner of their own.
+    The algorithm of shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016) is exact. It
+    takes time K cubed at worst, but far less if most rows have different best columns.
 
     Parameters
     ----------
     similarity : (K, K)
-        Finite.
+        Finite similarities.
     """
     cost = similarity.max(initial=0.0) - np.asarray(similarity, np.float64)
     n = len(cost)
-    # duals that leave no cost below 0, and the rows that have a best partner for themselves
+    # dual variables with which no reduced cost is below 0; each row gets its best column if that is
+    # free
     v = cost.min(axis=0, initial=np.inf)
     u = (cost - v).min(axis=1, initial=np.inf)
     partner, owner = np.full(n, -1), np.full(n, -1)
@@ -139,7 +141,7 @@ def assign(similarity: Doubles) -> Int64s:
         for row in scanned[1:]:
             u[row] += reached - shortest[partner[row]]
         v[~open_] -= reached - shortest[~open_]
-        while True:  # hand on partners along the path
+        while True:  # reassign the columns along the augmenting path
             i = int(before[j])
             owner[j] = i
             partner[i], j = j, partner[i]
@@ -149,17 +151,17 @@ def assign(similarity: Doubles) -> Int64s:
 
 
 class Matched(NamedTuple):
-    """Topics of several chains, matched one to one with the topics of the first.
+    """Topics of several chains, matched one to one with the topics of the first chain.
 
     Attributes
     ----------
     rows : (C, K) int64
-        The topic of each chain that is the counterpart of each topic of the first.
+        Each chain's counterpart of each topic of the first chain.
     common : (C, C, K) float64
-        What a topic's counterparts in any two chains have in common.
+        Overlap of a topic's counterparts in every two chains.
     has : (C, K) bool
-        Whether a chain has the topic: it belongs to the largest set of chains, the first among
-        them, in which any two have `SAME` of the topic in common.
+        True if the chain has the topic: if it belongs to the largest set of chains, including the
+        first, in which every two counterparts overlap by at least `SAME`.
     """
 
     rows: Int64s
@@ -168,18 +170,18 @@ class Matched(NamedTuple):
 
     @property
     def found(self) -> Int64s:
-        """Number of chains that have each topic, at least 1, (K,)."""
+        """Number of chains that have each topic, (K,); at least 1, as the first chain has it."""
         number: Int64s = self.has.sum(axis=0)
         return number
 
 
 def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
-    """Match the topics of several chains with the topics of the first, and mark the chains with each.
+    """Match topics of several chains with the first chain's, and decide which chains have each.
 
     Parameters
     ----------
     topics : sequence of (K, V)
-        Of each chain.
+        Topics of each chain.
     likeness : Likeness
     """
     first, *other_chains = topics
@@ -198,17 +200,17 @@ def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
 
 
 def finders(common: Doubles) -> list[int]:
-    """Return the chains that have a topic of the first one, as defined by `Matched.has`, ascending.
+    """Return the chains that have a topic of the first chain (`Matched.has`), in ascending order.
 
     Parameters
     ----------
     common : (C, C) float64
-        Probability that the topic has in common in any two chains.
+        Overlap of the topic's counterparts in every two chains.
     """
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # the largest set of chains in which any two are similar
+        # find the largest set of the chains in which every two are similar
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

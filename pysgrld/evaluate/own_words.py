@@ -1,10 +1,11 @@
-"""Perplexity with the words that a document already has.
+"""Perplexity if predictions use the frequencies of the words that a document already has.
 
-A word that a document has once is likely to come again (Doyle and Elkan 2009), more often than its
-topics explain. So the predicted probability p(w) of a word is mixed with the frequencies of the
-document's observed words: (s p(w) + n_w) / (s + N) for n_w of N tokens, the predictive distribution of a
-Dirichlet compound multinomial of strength s. If text is not bursty, s is large, and the score is the
-plain perplexity.
+A word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), more often
+than the document's topics explain. So the predicted probability p(w) of a word is mixed with the
+frequencies of the document's observed words. If n_w of N observed tokens are the word, its
+probability is (s p(w) + n_w) / (s + N), the predictive distribution of a Dirichlet compound
+multinomial of strength s. If text is not bursty, s is large, and the score is near the plain
+perplexity.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.score import Estimate
 from pysgrld.types import Doubles
 
-#: Strengths that are tried, from 1 to a million; with the greatest, own words hardly count.
+#: Values of the strength s that are tried, from 1 to a million; with the greatest, observed words
+#: hardly count.
 _STRENGTHS = exp(np.arange(121) * 0.115)
-#: Fewest documents; each half of the documents learns a strength.
+#: Minimum number of documents, as a strength is learned from each half of the documents.
 FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity with the documents' own words, and the strength s of the topics in it.
+    """Perplexity with the frequencies of each document's observed words, and the strength s.
 
     Attributes
     ----------
     perplexity : Estimate
     strength : float
-        Tokens that the topics' prediction is worth: geometric mean of both halves.
+        Number of tokens that the topics' prediction counts for: geometric mean over both halves.
     """
 
     perplexity: Estimate
@@ -40,16 +42,17 @@ class OwnWords(NamedTuple):
 
 
 def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity with own words, or None of fewer than 20 documents.
+    """Return the perplexity with observed words, or None if there are fewer than 20 documents.
 
-    Every second document is scored with the strength that predicts the other documents best, so that
-    no document is scored with a strength that it has chosen.
+    Documents with even numbers are scored with the strength that predicts the documents with odd
+    numbers best, and vice versa, so that no document is scored with a strength that was fitted to
+    it.
 
     Parameters
     ----------
     held_out : HeldOut
     logs : (nnz,) float64
-        Log probability of every held-out entry by topics alone.
+        Log probability of every held-out entry, predicted by topics alone.
     """
     observed, scored = held_out.observed, held_out.held_out
     documents = len(scored)
@@ -79,7 +82,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
 
 
 def _counts_of(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
-    """Return how often each held-out entry's word is observed in its document, (nnz,)."""
+    """Return the observed count of each held-out entry's word in its document, (nnz,)."""
     observed, scored = held_out.observed, held_out.held_out
     observed_doc = np.repeat(np.arange(len(observed)), np.diff(observed.indptr))
     base = 1 + max(int(part.indices.max(initial=0)) for part in (observed, scored))

@@ -1,4 +1,4 @@
-"""Reading documents given topics: the base of readers, sweeps of a visit, draws that readers share."""
+"""Inference of documents given topics: base of readers, numbers of sweeps, and shared draws."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Sweeps of a document's chain when it starts, the second half of them kept.
+#: Number of sweeps of a document's chain when it starts; the second half of them is kept.
 FRESH_SWEEPS = 50
-#: Sweeps of a chain that continues from the previous posterior sample, the second half kept: its
-#: topics have moved little, and half of a visit's cost is its beginning and end.
+#: Number of sweeps of a chain that continues from the previous posterior sample; the second half is
+#: kept. Few are enough because topics have moved little; at this number, start and end of a visit
+#: take half of its time.
 FURTHER_SWEEPS = 4
-#: Sweeps before the first of a document's draws: only the last state counts, as for continued
-#: chains.
+#: Number of sweeps up to the first draw of a document. Only the last state is kept, so half of
+#: `FRESH_SWEEPS` is enough.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
-#: Sweeps from one draw to the next: enough that twenty draws cover the truth if topics overlap.
+#: Number of sweeps from one draw to the next; with it, twenty draws cover the truth if topics
+#: overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: Stream of the random numbers of proportions: far above the streams of blocks of topics. A stream
-#: is for entities of 31 bits; larger entities have further streams.
+#: First stream of the random numbers for proportions, far above the streams for blocks of topics;
+#: and number of bits of an entity within a stream. Entities with more bits use further streams.
 _STREAM, _BITS = 1 << 10, 31
-#: Unit of the counts that parameters which differ add to.
+#: Counts are multiplied by this number if Dirichlet parameters differ, so that the differences can
+#: be added to the counts as whole numbers.
 _FINE = 1 << 32
-#: First random number of a layer's tokens: beyond the random numbers of the documents themselves.
+#: Number of bits by which a layer's number is shifted and added to a document's id, so that random
+#: numbers of tokens differ from the documents' own random numbers.
 _LAYER = 44
-#: Numbers that are worked on together.
+#: Number of values that are processed in one block.
 _CELLS = 1 << 22
 
 
 class Visiting(Enum):
-    """Purpose of a visit of documents given topics, which decides its sweeps.
+    """Purpose of a visit, the sampling of documents given topics; it decides the number of sweeps.
 
-    A reader knows how long each visit takes; `sweeps_of` has what Gibbs samplers share.
+    Each reader chooses the number of sweeps; `sweeps_of` has the numbers for Gibbs samplers.
     """
 
-    #: Their persistent chains continue, for the running average.
+    #: The documents' persistent chains continue, and sweeps are averaged for the running average.
     CONTINUE = "continue"
-    #: Their persistent chains continue, and only the last state counts: one draw of the documents'
-    #: topics.
+    #: The documents' persistent chains continue, and only the last state counts: one draw of the
+    #: documents' topics.
     DRAW = "draw"
-    #: Chains of their own, forgotten afterwards.
+    #: New chains start, and are discarded after the visit.
     AFRESH = "afresh"
-    #: New documents with proportions to be inferred, each with its own randomness.
+    #: Proportions of new documents are inferred, each document with its own random numbers.
     NEW = "new"
 
 
@@ -59,11 +63,11 @@ class Sweeps(NamedTuple):
     Attributes
     ----------
     purpose : Purpose
-        Separates their randomness from that of other visits.
+        Separates the random numbers of the sweeps from the random numbers of other visits.
     number, kept : int
-        How many there are, and how many of them, the last, are averaged.
+        Number of sweeps, and number of last sweeps that are averaged.
     go_on : bool
-        Whether the documents' kept chains are what moves.
+        True if the documents' persistent chains continue; False if new chains start.
     """
 
     purpose: core.Purpose
@@ -79,8 +83,8 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
     ----------
     number : int
     longest : int
-        Tokens of the longest document: of one that is too long for all kept sweeps to be counted, the
-        last sweep alone is kept.
+        Number of tokens of the longest document. If it is too long for counts over all kept sweeps,
+        only the last sweep is kept.
     """
     half = number // 2
     n_counted = half if longest <= core.MAX_COLLECTED // half else 1
@@ -93,9 +97,9 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
     Parameters
     ----------
     how : Visiting
-        Not of new documents.
+        Any purpose except ``NEW``.
     fresh : bool
-        Whether the documents' kept chains have not begun yet.
+        True if the documents' persistent chains have not started yet.
     """
     half = FRESH_SWEEPS // 2
     if how is Visiting.AFRESH:
@@ -108,31 +112,31 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
-    """Return the sweeps that lead to a document's next draw; only the last of them counts.
+    """Return the sweeps up to a document's next draw; only the last sweep counts.
 
     Parameters
     ----------
     fresh : bool
-        Whether the documents' kept chains have not begun yet.
+        True if the documents' persistent chains have not started yet.
     """
     number = DRAW_SWEEPS if fresh else NEXT_DRAW_SWEEPS
     return Sweeps(core.Purpose.infer, number, 1, go_on=True)
 
 
 class DocumentDraw(NamedTuple):
-    """One draw of documents' proportions and of their tokens' topics, jointly.
+    """One joint draw of documents' proportions and of their tokens' topics.
 
     The tokens' topics z come from the last sweep, and theta ~ Dirichlet(alpha + n) given the counts
-    n of that very z. Means over sweeps, from which proportions are inferred, are no draws: they
-    leave out the uncertainty within a document. So do the tokens' shares n / N, which lack the
-    Dirichlet law.
+    n of the same z. The means over sweeps from which proportions are inferred are no draws: they
+    leave out the uncertainty within a document. So do the shares n / N of the tokens, as they leave
+    out the variation of the Dirichlet distribution.
 
     Attributes
     ----------
     theta : (n, K) float32
         Proportions; rows sum to 1.
     tokens : (n, K) float32
-        Tokens of each topic.
+        Number of tokens of each topic.
     """
 
     theta: Floats
@@ -140,14 +144,14 @@ class DocumentDraw(NamedTuple):
 
 
 class DocumentDraws(NamedTuple):
-    """Draws of the topics of some documents, one for each sample of the topics.
+    """Draws of documents' proportions and tokens, one draw for each of S samples of the topics.
 
     Attributes
     ----------
     theta : (S, n, K) float32
         Proportions of the topics in each document; they sum to 1.
     tokens : (S, n, K) float32
-        Tokens of each topic in each document, of the same draw.
+        Number of tokens of each topic in each document, in the same draw.
     """
 
     theta: Floats
@@ -155,7 +159,7 @@ class DocumentDraws(NamedTuple):
 
 
 class Reader(ABC):
-    """Documents that are read under given topics: their proportions, and what these predict."""
+    """Base of readers, which infer documents given topics: proportions, draws and predictions."""
 
     @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
@@ -163,7 +167,7 @@ class Reader(ABC):
 
     @abstractmethod
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics, counted from 0, (n, K); rows sum to 1."""
+        """Return the proportions of a layer's topics, (n, K); rows sum to 1, layers count from 0."""
 
     @abstractmethod
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
@@ -179,7 +183,7 @@ class Reader(ABC):
     def token_topics(self, key: Key, parts: Draw, layer: int) -> Int32s:
         """Continue the documents' persistent chains, and return each token's topic of a layer, (N,).
 
-        Tokens of an entry of the documents follow one another.
+        Tokens are in the order of the entries of the documents.
 
         Raises
         ------
@@ -194,14 +198,14 @@ class Reader(ABC):
 
     @abstractmethod
     def shares(self, layer: int) -> Doubles:
-        """Return the share of the tokens of each topic of a layer in the current state, (K,)."""
+        """Return each topic's share of the tokens of a layer in the current state, (K,)."""
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they continue exactly."""
+        """Return the state of the documents' chains, which `restore` needs to continue exactly."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Continue from `arrays`; ``prefix`` is put before their names in messages.
+        """Restore the state that `arrays` returned; messages put ``prefix`` before names of arrays.
 
         Raises
         ------
@@ -212,16 +216,17 @@ class Reader(ABC):
 
 
 class Readers(NamedTuple):
-    """A maker of readers of documents for one model with its options.
+    """Factory of readers of documents, for one model with its options.
 
     Attributes
     ----------
     layers : tuple of int
         Numbers of topics of each layer.
     longest : int
-        Maximum length of a document, in tokens, for which a whole visit can be counted.
+        Maximum number of tokens of a document for which counts over a whole visit are possible.
     make : callable (documents, doc_ids, threads)
-        Returns a reader of documents over the rows of phi that are given later.
+        Returns a reader; word ids of the documents are rows of the phi that is passed to the
+        reader.
     """
 
     layers: tuple[int, ...]
@@ -229,7 +234,7 @@ class Readers(NamedTuple):
     make: Callable[[Documents, Int64s, int], Reader]
 
 
-# ---- draws that readers share
+# ---- draws that several readers use
 
 
 def proportions_given(
@@ -243,24 +248,26 @@ def proportions_given(
 ) -> Floats:
     """Draw theta ~ Dirichlet(alpha + n) of documents given their topic counts, (n, K) float32.
 
-    Gammas over their sums. The gammas of a small alpha are mostly 0 in single precision, and for a
-    document without tokens all of them may be 0. It then takes one token of a topic in proportion
-    to alpha. That is the same law, as Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over
+    Theta is a vector of gamma variables divided by their sum. Gamma variables with a small shape
+    alpha are mostly 0 in single precision, and all of them may be 0 in a document without tokens.
+    Such a document therefore gets one token, with a topic drawn in proportion to alpha. The
+    distribution is the same, as Dirichlet(alpha) is the mixture of Dirichlet(alpha + e_k) over
     topics k ~ alpha.
 
-    The kernel takes one shape for all cells, and counts. If parameters differ, the shape is the
-    least of them, and the excess of the others joins the counts, in units of 2^-32.
+    The kernel takes counts, and one shape for all topics. If the parameters alpha differ, the shape
+    is their minimum, and their differences to the minimum are added to the counts, in units of
+    2^-32.
 
     Parameters
     ----------
     counts : (n, Kp) int64
     topics : int
-        K.
+        Number of topics K.
     alpha : float, or (Kp,) float32
-        For all topics, or for each.
+        One parameter for all topics, or a parameter for each topic.
     key : Key
     ids : (n,) int64
-        Key each document's randomness; all keys differ.
+        Keys of the documents' random numbers, all different.
     work : Workspace
     threads : int
     """
@@ -320,20 +327,20 @@ def topics_given(
     Parameters
     ----------
     rows : (N,) integers
-        What each token is, as a row of ``phi``: its word, or its topic of the layer below.
+        Row of ``phi`` for each token: its word, or its topic in the layer below.
     documents : (N,) int64
-        The document of each, ascending.
+        Document of each token, in ascending order.
     phi : (rows, K)
     theta : (n, K)
-        Of each document, of any sum.
+        Proportions of each document, which need not sum to 1.
     key : Key
     ids : (n,) int64
-        Key each document's randomness; all keys differ.
+        Keys of the documents' random numbers, all different.
     layer : int
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    first = np.searchsorted(documents, documents)  # the first token of the token's document
+    first = np.searchsorted(documents, documents)  # first token of each token's document
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
     u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)
@@ -341,6 +348,6 @@ def topics_given(
     for begin in range(0, len(rows), block):
         piece = slice(begin, begin + block)
         ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
-        # the first topic with an end above u of the total: never a topic without weight
+        # inverse transform sampling; "above" instead of "at least" never takes a topic of weight 0
         z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

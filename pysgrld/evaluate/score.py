@@ -1,7 +1,7 @@
-"""Scores of held-out documents: what a score is called, its value with its standard error, and scorers.
+"""Scores of held-out documents: kinds of scores, values with standard errors, and scorers.
 
-A scorer scores draws of a model's topics, and averages their predictions over posterior samples:
-the mean is taken of probabilities or densities, before the logarithm.
+A scorer scores draws of a model's topics, and averages their predictions over posterior samples: it
+takes the mean of probabilities or densities, before the logarithm.
 """
 
 from __future__ import annotations
@@ -21,36 +21,38 @@ from pysgrld.core.restore import put_back
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
-#: Share of the perplexity of word counts that topics must gain, or lose.
+#: Topics and word counts predict equally well if their perplexities differ by less than this fraction.
 EVEN = 0.005
-#: Relative standard error of a perplexity above which too few documents are held out to judge topics.
+#: If the relative standard error of a perplexity is above this, too few documents are held out to
+#: judge topics.
 _ROUGH = 0.1
 
 
 @dataclass(frozen=True)
 class Score:
-    """The score that a model declares for held-out documents; lower is better.
+    """The kind of score that a model uses for held-out documents; lower is better.
 
     Attributes
     ----------
     name : str
-        Key of ``metrics.jsonl`` and of JSON; ``point_...``, ``unigram_...``, ``pooled_...`` go with it.
+        Key in ``metrics.jsonl`` and in JSON output; keys of related scores are ``point_...``,
+        ``unigram_...`` and ``pooled_...``.
     title : str
         Name in messages and tables.
     decimals : int
-        Decimals that are shown.
+        Number of decimals that are shown.
     whole : bool
-        Whether documents are scored whole; else the rest of a document given a part of it.
+        True if whole documents are scored; False if the rest of a document is, given a part of it.
     unit : str
-        Unit, unless the title has it.
+        Unit of the score; empty if the title has it.
     extra_counts : tuple of (str, str)
-        Whole numbers that are shown next to the score: keys of a line of ``metrics.jsonl``, and the
-        names of the things counted.
+        Whole numbers that are shown next to the score: their keys in a line of ``metrics.jsonl``,
+        and nouns for the things that they count.
     further : tuple of (str, str, str)
         Further numbers of the scorer (`Scorer.figures`): their keys, titles, and meanings.
     error, point, unigram, pooled : str
-        Keys of its standard error, and of the score of the current topics, of the word frequencies of
-        training, and of all chains of a run together.
+        Keys of the standard error, of the current topics' score, of the score of the training
+        documents' word frequencies, and of the score of all chains of a run together.
     """
 
     name: str
@@ -73,7 +75,7 @@ class Score:
     def show(self, value: float, error: float | None = None) -> str:
         """Format a value, with its standard error if that is known.
 
-        The error has two significant digits, and the value as many decimals as the error.
+        The error gets two significant digits, and the value the same number of decimals.
         """
         rounded = self.show_rounded(value, error)
         if not error or not math.isfinite(error):
@@ -88,7 +90,7 @@ class Score:
         return f"{value:,.{decimals}f}"
 
     def remark(self, record: Mapping[str, Any]) -> str:
-        """Return a sentence if topics predict no better than word counts alone, else "".
+        """Return a remark if topics predict no better than word counts, else an empty string.
 
         Parameters
         ----------
@@ -106,7 +108,7 @@ class Score:
         )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
-        """Format the whole numbers that are shown next to the score, each after a comma."""
+        """Format the whole numbers that are shown next to the score, each with a leading comma."""
         return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
 
@@ -114,19 +116,20 @@ _NO_DOCUMENTS: Doubles = np.empty(0)
 
 
 class Estimate(float):
-    """A score of held-out documents with its standard error: a float that knows what each document adds.
+    """A score of held-out documents: a float that also has the influence of each document on it.
 
-    Documents are taken for a random sample: another corpus of the kind would have others. The standard
-    error is that of the delta method over them. Scores of the same documents are compared in pairs, by
-    `minus`, which leaves out what makes a document hard for both.
+    Documents are treated as a random sample of similar documents, and the standard error is
+    computed over documents by the delta method. `minus` compares two scores of the same documents
+    in pairs, which cancels the part of the error that comes from documents that are hard for both.
 
     Attributes
     ----------
     influence : (n,) float64
         First-order effect of each document on the deviation of the score from its value in an infinite
-        corpus; they sum to 0.
+        corpus; the effects sum to 0.
     ratio : tuple of (n,) float64, or None
-        Of a perplexity: log probability, and tokens, of each document.
+        For a perplexity, the log probability and the number of tokens of each document; otherwise
+        None.
     """
 
     influence: Doubles
@@ -138,14 +141,14 @@ class Estimate(float):
         influence: Doubles = _NO_DOCUMENTS,
         ratio: tuple[Doubles, Doubles] | None = None,
     ) -> Self:
-        """Make an estimate of its value and the influences of its documents."""
+        """Make an estimate from its value and the influences of the documents."""
         estimate = super().__new__(cls, value)
         estimate.influence, estimate.ratio = influence, ratio
         return estimate
 
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
-        """Make an estimate that is a constant plus the mean of a value of each document."""
+        """Make an estimate that is a constant plus the mean of ``values``, one per document."""
         return cls(value, (values - values.mean()) / len(values))
 
     @classmethod
@@ -161,13 +164,13 @@ class Estimate(float):
             Number of these tokens.
         """
         total = tokens.sum()
-        with np.errstate(invalid="ignore"):  # a token of probability 0: infinity has no error
+        with np.errstate(invalid="ignore"):  # infinity (a token with probability 0) has no error
             influence = -value / total * (logs - tokens * (logs.sum() / total))
         return cls(value, influence, (logs, tokens))
 
     @classmethod
     def averaged(cls, figures: Sequence[Estimate]) -> Estimate:
-        """Average scores of the same documents: perplexities by their logarithms, others as they are."""
+        """Average scores of the same documents: geometric for perplexities, otherwise arithmetic."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
             logs = np.mean([logs for logs, _ in ratios], axis=0)
@@ -178,7 +181,7 @@ class Estimate(float):
 
     @property
     def error(self) -> float:
-        """The standard error; NaN of fewer than two documents."""
+        """The standard error; NaN if there are fewer than two documents."""
         n = len(self.influence)
         if n < 2:
             return math.nan
@@ -190,7 +193,7 @@ class Estimate(float):
         Parameters
         ----------
         drawn : (m,) int64
-            Numbers of documents, which may be repeated.
+            Indices of documents, which may be repeated.
         """
         if self.ratio is None:
             return float(self + self.influence[drawn].sum() * (len(self.influence) / len(drawn)))
@@ -198,7 +201,7 @@ class Estimate(float):
         return math.exp(-float(logs[drawn].sum()) / float(tokens[drawn].sum()))
 
     def minus(self, other: Estimate) -> Estimate:
-        """Return the difference to another score of the same documents, with its own error."""
+        """Return the difference to another score of the same documents, with its standard error."""
         return Estimate(self - other, self.influence - other.influence)
 
 
@@ -208,15 +211,15 @@ class Scorer(ABC):
     Attributes
     ----------
     prefix : str
-        Prefix of the names of its arrays in a checkpoint.
+        Prefix of the names of the scorer's arrays in a checkpoint.
     held_out : HeldOut
     words : (R,) int32
-        The words that a score needs: draws have the rows of these alone.
+        The words that a score needs; draws that are passed to the scorer have only their rows.
     samples : int
-        Posterior samples in the running average.
+        Number of posterior samples in the running average.
     units : int or None
-        For a score in nats for each document, the tokens or distinct words that a perplexity is
-        per, or None if the score is a perplexity.
+        For a score in nats per document, the number of tokens or distinct words, to convert it to a
+        perplexity; None if the score is a perplexity.
     """
 
     prefix: str
@@ -225,41 +228,41 @@ class Scorer(ABC):
     samples: int = 0
     units: int | None = None
 
-    # ---- one draw
+    # ---- scores of one draw
 
     @abstractmethod
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log probability of every scored entry, or log density of every document, of a draw.
+        """Return the log probability of every entry, or log density of every document, under a draw.
 
-        The running average is not touched.
+        The running average does not change.
         """
 
     @abstractmethod
     def score(self, logs: Doubles) -> Estimate:
-        """Return the score of the log probabilities or densities that `logs` returns."""
+        """Convert the log probabilities or log densities that `logs` returns to a score."""
 
     def point(self, key: Key, parts: Draw) -> Estimate:
-        """Return the score of one draw; the running average is not touched."""
+        """Return the score of one draw; the running average does not change."""
         return self.score(self.logs(key, parts))
 
     @abstractmethod
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token or whole document under one draw.
 
-        The documents' own variables are one draw, too, which continues from the last one.
+        The documents' variables are also a single draw, which continues from the previous draw.
         """
 
     @abstractmethod
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of the word frequencies of the training documents, plus 0.01 each.
+        """Return the score of training word frequencies, with 0.01 added to each count.
 
         Parameters
         ----------
         counts : (V,) int64
-            Occurrences of each word in training.
+            Number of occurrences of each word in training.
         """
 
-    # ---- the average over samples
+    # ---- average over samples
 
     @abstractmethod
     def update(self, key: Key, parts: Draw) -> float:
@@ -267,19 +270,19 @@ class Scorer(ABC):
 
     @abstractmethod
     def log_averages(self) -> Doubles:
-        """Return the logarithm of every probability or density averaged over the samples so far.
+        """Return the log of every probability or density, averaged over samples before the log.
 
-        There must be at least one sample.
+        At least one sample must have been added.
         """
 
     def average(self) -> Estimate:
-        """Return the averaged score so far; NaN before the first sample."""
+        """Return the score of the running average; NaN before the first sample."""
         if not self.samples:
             return Estimate(math.nan, np.full(len(self.held_out.held_out), math.nan))
         return self.score(self.log_averages())
 
     def share_gained(self, before: float, now: float) -> float:
-        """Return the share of the perplexity that was gained between two scores: 1 - now / before."""
+        """Return the relative reduction of perplexity between two scores, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
         return -math.expm1((now - before) * len(self.held_out.held_out) / self.units)
@@ -289,9 +292,9 @@ class Scorer(ABC):
         return {}
 
     def shares(self, layer: int) -> Doubles | None:
-        """Return the share of the tokens that each topic of a layer had in the last draw, (K,).
+        """Return each topic's share of the tokens of a layer in the last draw, (K,).
 
-        None if documents are scored without topics of tokens.
+        Return None if scoring does not assign tokens to topics.
         """
         del layer
         return None
@@ -300,10 +303,13 @@ class Scorer(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that continue the average exactly: its own, and ``samples``, a copy."""
+        """Return the arrays that continue the average exactly.
+
+        They are the scorer's own arrays, into which `restore` writes, and a copy of ``samples``.
+        """
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`.
+        """Restore the state that `arrays` returned.
 
         Raises
         ------
@@ -316,25 +322,25 @@ class Scorer(ABC):
 
 
 class DensityScorer(Scorer):
-    """A scorer of whole documents: minus the mean of their log densities.
+    """Scorer of whole documents; the score is minus the mean of their log densities.
 
     Parameters
     ----------
     held_out : HeldOut
-        With nothing observed.
+        Held-out documents without observed parts.
     words : (R,) int32
     units : int
-        Tokens or distinct words of the documents.
+        Number of tokens or distinct words of the documents, to convert the score to a perplexity.
     """
 
     prefix = "density."
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
         self.held_out, self.words, self.units = held_out, words, units
-        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the summed densities
+        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of sums of densities
 
     def score(self, logs: Doubles) -> Estimate:
-        """Return minus the mean of log densities of the documents."""
+        """Return minus the mean of the documents' log densities."""
         return Estimate.mean(-float(logs.mean()), -logs)
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -349,25 +355,25 @@ class DensityScorer(Scorer):
         return self.average()
 
     def log_averages(self) -> Doubles:
-        """Return the log of the averaged density of every document."""
+        """Return the log of every document's density, averaged over samples before the log."""
         return self._total - math.log(self.samples)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average continues exactly."""
+        """Return the arrays that `restore` needs to continue the average exactly."""
         return {"total": self._total, "samples": np.array([self.samples])}
 
 
 def pooled(scorers: Sequence[Scorer]) -> Estimate:
     """Return the score of the posterior average over several chains with equal weights.
 
-    The mean is taken of probabilities, or of densities, before the logarithm. Topics need no
-    matching, as their predictions do not depend on their order. The logarithm is concave: the score
-    is never worse than that of the mean of the chains' log probabilities.
+    It takes the mean of probabilities, or of densities, before the logarithm. Topics need not be
+    matched, as predictions do not depend on the order of topics. As the logarithm is concave, the
+    score is never worse than the score of the mean of the chains' log probabilities.
 
     Parameters
     ----------
     scorers : sequence of Scorer
-        One for each chain, with at least one sample, on the same held-out documents.
+        A scorer for each chain, with at least one sample; all have the same held-out documents.
     """
     total = functools.reduce(logaddexp, [scorer.log_averages() for scorer in scorers])
     return scorers[0].score(total - math.log(len(scorers)))
