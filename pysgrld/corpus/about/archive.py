@@ -1,6 +1,6 @@
-"""Archive of the details of documents: the kind of each column, and its values as that kind stores them.
+"""Archive of the details of documents: columns with their kinds, and values stored by kind.
 
-Texts have an archive of their own.
+Texts have a separate archive.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archiv
 from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Int64s
 
-#: Total bytes of text columns that are kept by default, and the number of columns that the log names.
+#: Maximum total size in bytes of text columns kept by default, and maximum number of columns that
+#: the log names.
 ROOM, NAMED = 2**26, 8
-#: The member of the archive that lists its columns.
+#: Member of the archive that lists its columns.
 CONTENTS = "columns.json"
-#: Most different values of a column inferred to be categories, and of one declared to be categories.
+#: Maximum number of different values of a column inferred to be categorical, and of a column
+#: declared to be categorical.
 LEVELS, MOST_LEVELS = 1000, 2**20
-#: Hashes of ids that are sorted together.
+#: Approximate number of hashes of ids that are sorted at a time.
 SORTED = 2**20
-#: The values of numeric kinds, and the value that marks a missing one.
+#: Type of the stored values of each numeric kind, and the value that marks a missing value.
 NUMBERS: dict[str, tuple[str, float]] = {
     "integer": ("<i8", NONE),
     "real": ("<f8", np.nan),
@@ -40,7 +42,8 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Rows of all documents in blocks, -1 for a missing row; each call begins with the first document.
+#: Function that yields rows of all documents in blocks, with -1 for a missing row; each call starts
+#: again at the first document.
 Rows = Callable[[], Iterator[Int64s]]
 
 
@@ -52,11 +55,11 @@ class ColumnSource(NamedTuple):
     role, name : str
     values : SpelledColumn
     rows : callable
-        The row of each document in the values.
+        Yields the row of each document in the values.
     kind : str or None
-        None: it is found out.
+        Kind of the column; None if it is to be detected.
     rules : ValueRules
-        How its values are read.
+        Rules for reading the values.
     """
 
     role: str
@@ -67,7 +70,7 @@ class ColumnSource(NamedTuple):
     rules: ValueRules = ValueRules()
 
 
-#: Returns columns for the kept rows of the collected documents, given these rows and their ids.
+#: Function of a collector, the rows that are kept and their ids, which returns further columns.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
@@ -88,15 +91,16 @@ def write_about(
     collector : DetailsCollector
     corpus : Path
     stays : (documents,) bool, optional
-        Which documents there are in the end; all of them where it is not given.
+        True for the documents that stay in the corpus; by default all stay.
     log : callable
         Called with remarks on ids and columns.
     further : callable (collector, rows, ids), optional
         Returns columns read elsewhere; they replace columns of the same role and name.
     asked : mapping, optional
-        Of each field that a person has asked for: its role and name, and the option.
+        For each field requested by the user: the column's role and name, and the option.
     read : int, optional
-        Documents of the inputs, including omitted ones, if the places of all are known.
+        Number of documents of the inputs, including omitted documents, if all their positions are
+        known.
 
     Returns
     -------
@@ -121,7 +125,7 @@ def write_about(
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # whole documents, or first pieces
+    firsts: Stays | None = None  # True for whole documents and first pieces
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
@@ -185,7 +189,7 @@ def write_about(
 
 
 class _Automatic:
-    """Writes the columns that are kept by default, and reports them in one line.
+    """Writer of the columns that are kept by default, which reports them in one message.
 
     Parameters
     ----------
@@ -200,7 +204,7 @@ class _Automatic:
     def write(
         self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
     ) -> tuple[str, int] | None:
-        """Write a column, and return its kind and missing values, or None if it is not kept."""
+        """Write a column; return its kind and number of missing values, or None if it is not kept."""
         size = source.values.text.size
         if not size:
             return None
@@ -214,7 +218,7 @@ class _Automatic:
         return write_column(archive, source, documents, stem, self.log, reading)
 
     def report(self, left_out: Iterable[str]) -> None:
-        """Log the names of the columns that are kept, and of those that are not."""
+        """Log the names of the columns that are kept, and of the columns that are left out."""
         reasons = [
             (self.large, f"with more than {ROOM >> 20} MB of text"),
             ([*left_out], "long or nested"),
@@ -232,13 +236,13 @@ class _Automatic:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first of some names of columns, and the number of others."""
+    """Return a text with the first column names, and the number of further names."""
     shown = ", ".join(name[:40] for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 
 
 def _reading(source: ColumnSource) -> ColumnReading:
-    """Return how the values of a column are read."""
+    """Return the kind of a column and the parser of its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
     spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))
@@ -253,7 +257,7 @@ def write_column(
     log: Log,
     reading: ColumnReading | None = None,
 ) -> tuple[str, int]:
-    """Write a column to members of an archive whose names begin with a stem.
+    """Write a column to members of an archive with names that begin with ``stem``.
 
     Parameters
     ----------
@@ -262,15 +266,15 @@ def write_column(
     documents : int
     stem : str
     log : callable
-        Called with each remark on its values.
+        Called with each remark on the values.
     reading : ColumnReading, optional
-        How its values are read, if that is known.
+        Kind of the column and parser of its values, if they are known.
 
     Returns
     -------
     kind : str
     missing : int
-        Documents without a value.
+        Number of documents without a value.
 
     Raises
     ------
@@ -354,7 +358,7 @@ def write_column(
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
-    """Count the documents whose id an earlier one has, by their hashes in a file, in bounded memory."""
+    """Count the documents with the id of an earlier document, from hashes in a temporary file."""
     file, position = GrowingFile(path, "<i8"), 0
     for piece in source.values.pieces(source.rows()):
         values = piece.values()

@@ -1,4 +1,4 @@
-"""Details of documents, written to disk as they are read; values keep their spelling."""
+"""Collection of the details of documents on disk during reading; values keep their spelling."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
 from pysgrld.types import Array, Int64s
 
-#: Members of the archive with the origin of each document, with the types of their values.
+#: Members of the archive with the origin of each document, and the types of their values.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
-#: Bytes of values that are in memory at once, if there is more than one.
+#: Maximum size in bytes of the values in memory at a time, unless a single value is larger.
 BYTES = 2**25
-#: Types of values that are texts, and how many texts are added together in a faster way.
+#: Types of values that count as texts, and the minimum number of texts that are added in one faster
+#: step.
 _TEXTS, _SEVERAL = {str, type(None)}, 16
-#: The roles of a column.
+#: Roles of a column.
 ID, TITLE, COLUMN = "id", "title", "column"
 
 
 class Piece(NamedTuple):
-    """Values of one column for some documents: tags, lengths, and the bytes one after the other."""
+    """Values of one column for consecutive documents: tags, lengths, and the concatenated bytes."""
 
     tags: npt.NDArray[np.uint8]
     lengths: Int64s
@@ -40,12 +41,13 @@ class Piece(NamedTuple):
 
 
 class SpelledColumn(NamedTuple):
-    """A column of values in their spelling, read by row.
+    """A column of values as they were spelled, which can be read by row.
 
     Attributes
     ----------
     tags, ends, text : Vector
-        What each value was where it was read; where each ends; their bytes, one after the other.
+        Type of each value in its input; end of each value in ``text``; concatenated bytes of the
+        values.
     """
 
     tags: Vector
@@ -53,12 +55,12 @@ class SpelledColumn(NamedTuple):
     text: Vector
 
     def spans(self, rows: Int64s) -> tuple[Int64s, Int64s]:
-        """Return the first positions of values and their lengths; -1 is a row without a value."""
+        """Return the starts and the lengths of values; -1 stands for a row without a value."""
         starts, ends = between(self.ends, np.maximum(rows, 0))
         return starts, np.where(rows < 0, 0, ends - starts)
 
     def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
-        """Yield the values of rows, in bounded memory; -1 is a row without a value."""
+        """Yield the values of rows, in bounded memory; -1 stands for a row without a value."""
         for block in rows:
             tags = np.where(block < 0, np.uint8(MISSING), self.tags.gather(np.maximum(block, 0)))
             starts, lengths = self.spans(block)
@@ -74,15 +76,15 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Values of one column as they were spelled, on disk; documents without one at the end are left out.
+    """Values of one column as they were spelled, on disk; trailing missing values are not stored.
 
     Parameters
     ----------
     folder : Path
     stem : str
-        What its files begin with.
+        Prefix of the names of the column's files.
     sizes : sequence of int, optional
-        Resume from the record of `flush`.
+        Record that `flush` returned, to resume from.
     """
 
     def __init__(self, folder: Path, stem: str, sizes: Sequence[int] | None = None) -> None:
@@ -93,14 +95,14 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Add values of the next documents, including documents without a value."""
+        """Add values, some perhaps missing, for the documents after the first ``before`` ones."""
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
             without_none = [value or "" for value in values] if type(None) in kinds else values
             if self._append_texts(without_none, typed):
                 return
-        if kinds == {int}:  # truth values are of a type of their own
+        if kinds == {int}:  # bool is a different type
             texts = [b"%d" % value for value in values]
             self.tags.append(bytes([INTEGER]) * len(texts))
             self.lengths.append([*map(len, texts)])
@@ -113,7 +115,7 @@ class GrowingColumn:
         self.text.append(b"".join(texts))
 
     def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
-        """Add texts together, which is fast; return False if one of them has a NUL character."""
+        """Add several texts in one fast step; return False if a text has a NUL character."""
         data = "\0".join(values).encode("utf-8", "replace")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
         if len(ends) != len(values) - 1:
@@ -134,7 +136,7 @@ class GrowingColumn:
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return the written values of a number of documents, readable by row."""
+        """Return the values of the first ``size`` documents, which can be read by row."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -153,22 +155,23 @@ class DetailsCollector:
     texts : bool
         Whether texts are kept.
     limit : int or None
-        Most bytes of texts, compressed.
+        Maximum size in bytes of the compressed texts.
     wanted : WantedFields, optional
-        Which columns are kept, their kinds if known, and how values are read. By default all are kept.
+        Columns to keep, their kinds if known, and rules for values. By default all columns are
+        kept.
     record : dict, optional
-        Resume from the record of `flush`.
+        Record that `flush` returned, to resume from.
 
     Attributes
     ----------
     documents : int
-        So far.
+        Number of documents so far.
     kinds : dict of str to str
-        Kinds of columns that are known.
+        Kinds of columns, if they are known.
     several_inputs : bool
-        Whether documents are of several inputs, so that ids name their files.
+        Whether documents come from several inputs, so that ids include file names.
     left_out : dict of str to None
-        Names of columns that are not kept, as a value is long or nested.
+        Names of columns that are not kept, because a value is long or nested.
     """
 
     def __init__(
@@ -206,15 +209,15 @@ class DetailsCollector:
         self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
 
     def is_automatic(self, role: str, name: str) -> bool:
-        """Return True if a column is kept though nobody has asked for it."""
+        """Return True if a column is kept by default, and not because the user requested it."""
         wanted = self._wanted
         is_default = wanted is not None and wanted.automatic and name not in wanted.columns
         return is_default and role == COLUMN
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add details of the next documents; ``base`` documents come before their input."""
+        """Add details of the next documents; ``base`` documents are in earlier inputs."""
         first, size = self.documents, len(details)
-        # files are numbered in order; files of the documents just before keep their numbers
+        # files are numbered in order; a file of the previous documents keeps its number
         last: dict[tuple[int, str], int] = {}
         for name in details.names:
             key = details.input, name
@@ -261,7 +264,7 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Return the columns by role and name, each open for reading, with its kind if that is known."""
+        """Return the columns by role and name, open for reading, with their kinds if known."""
         return {
             (role, name): (
                 column.spelled(self.documents),
@@ -272,7 +275,7 @@ class DetailsCollector:
         }
 
     def file_names(self) -> SpelledColumn:
-        """Return the names of all files, by the numbers that documents have of them."""
+        """Return the names of all files, by the file numbers of documents."""
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:

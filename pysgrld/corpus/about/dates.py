@@ -1,4 +1,4 @@
-"""Dates in the notations that people's tables have, as microseconds since 1970 in UTC."""
+"""Parsing of dates in common notations to microseconds since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Meanings of a date of numbers by the order of its parts, or None if it is no date in that order."""
+    """Value of a numeric date for each order of its parts; None if it is no date in an order."""
 
     year_first: int | None
     day_first: int | None
@@ -47,7 +47,7 @@ class NumericDate(NamedTuple):
 def numeric_date(text: bytes) -> NumericDate | None:
     """Read a date such as 14.05.2001, 05/14/2001 or 2001/05/14, with or without a time of day.
 
-    Points separate a day from a month: 05.06.2001 is in June.
+    With dots, the day comes before the month: 05.06.2001 is in June.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def date_by_format(text: bytes, form: str) -> int | None:
     text : bytes
         Value of a cell.
     form : str
-        Format as ``datetime.strptime`` takes it.
+        Format for ``datetime.strptime``.
 
     Returns
     -------
@@ -120,10 +120,11 @@ def date_by_format(text: bytes, form: str) -> int | None:
 
 
 def time_of(value: bytes | float) -> int | None:
-    """Read a date in any notation that has one meaning, or a number that stands for a time.
+    """Read a date in any unambiguous notation, or a number that stands for a time.
 
-    The size of a number decides: 20010514 is a day; seconds, milliseconds and microseconds since 1970
-    begin in 1973; serial numbers of Excel are days from 1954 to 2119.
+    The size of a number decides its meaning: 20010514 is a day; seconds, milliseconds or
+    microseconds since 1970 are recognised from 1973 on; serial numbers of Excel for days from 1954
+    to 2119.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Take the time of day out of a date, wherever it stands."""
+    """Separate the time of day, at any position in the text, from the date."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

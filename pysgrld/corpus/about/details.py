@@ -1,7 +1,7 @@
 """Details of documents in memory: the origin, id, title, other fields and text of each.
 
-The kind of a column is known after its last value, so values are stored as UTF-8 until then, each with
-a tag for its type in the input.
+The kind of a column is known only after its last value. Until then, values are stored as UTF-8,
+each with a tag for its type in the input.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from pysgrld.errors import CorpusError
 from pysgrld.options.parse import EVERYTHING, NOTHING, column
 from pysgrld.types import Documents, Int64s
 
-#: More columns than this are not columns but data.
+#: Maximum number of columns; more columns are assumed to be data.
 MOST = 256
-#: Most characters of a value of a column that is kept by default; longer values are texts.
+#: Maximum number of characters of a value in a column that is kept by default; longer values are
+#: texts.
 SHORT = 256
 
 
@@ -30,25 +31,25 @@ class FieldError(Exception):
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error for documents with more than `MOST` columns together, though no one has more."""
+    """Return the error for documents that together have more than `MOST` columns."""
     return CorpusError(
         f"the documents have more than {MOST} columns: instead of all, name the columns to keep"
     )
 
 
 class Fields(NamedTuple):
-    """Fields of some records, each with a value a record.
+    """Fields of consecutive records, with one value for each record.
 
     Attributes
     ----------
     ids, titles : list
-        None if a record has no id or title.
+        Id and title of each record, or None if it has none.
     columns : mapping of str to sequence
-        By name.
+        Values of each column, by name.
     typed : bool
-        Whether text is text; else it may mean a number, as in CSV.
+        Whether text is always text; if False it may stand for a number, as in CSV.
     left_out : frozenset of str
-        Fields with a long or nested value, which are no columns by default.
+        Names of fields with a long or nested value, which are no columns by default.
     """
 
     ids: list[Any]
@@ -58,34 +59,35 @@ class Fields(NamedTuple):
     left_out: frozenset[str] = frozenset()
 
     def take(self, positions: Sequence[int]) -> Fields:
-        """Return the fields of some records, selected by position."""
+        """Return the fields of the records at the given positions."""
         ids, titles = [self.ids[i] for i in positions], [self.titles[i] for i in positions]
         columns = {name: [values[i] for i in positions] for name, values in self.columns.items()}
         return Fields(ids, titles, columns, self.typed, self.left_out)
 
 
 class WantedFields(NamedTuple):
-    """The fields that a person wants kept.
+    """The fields of records that are kept, as requested by the user or by default.
 
     Attributes
     ----------
     text : tuple of str or None
-        The fields that are joined to the text. Empty: the text field is detected. None: no text is
-        wanted.
+        Fields that are joined to form the text. If empty, the text field is detected; if None, no
+        text is needed.
     id, title : str
-        Fields that are the id and the title.
+        Names of the fields with the id and the title.
     named : frozenset of str
-        Which of them a person has named, so that they must be plain values.
+        The fields among `id` and `title` that the user has named, which must have plain values.
     columns : dict of str to (str or None)
         Other fields with their kind, or None if the kind is to be detected.
     everything : bool
-        Whether all fields are columns but the text, the id and the title.
+        Whether all fields except the text, the id and the title are columns.
     automatic : bool
-        Whether nobody asked for columns: fields with a long or nested value are no columns then.
+        True if the user did not choose columns; fields with a long or nested value are then left
+        out.
     rules : ValueRules
-        How values of columns are read.
+        Rules for reading the values of columns.
     time : str or None
-        Field with a number or date that each record must have.
+        Field that must have a number or a date in each record.
     """
 
     text: tuple[str, ...] | None
@@ -100,14 +102,14 @@ class WantedFields(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
-        """Return the fields that options of reading ask for.
+        """Return the fields requested by reading options.
 
         Parameters
         ----------
         options : CorpusOptions
         metadata : bool
-            True for the records of ``--metadata``, with all fields kept unless some are named. With
-            ``--metadata``, documents themselves have the default columns at most.
+            True for the records of ``--metadata``, of which all fields are kept unless the user
+            names fields. With ``--metadata``, the documents themselves have only default columns.
         """
         requested = options.meta_field
         if not metadata and options.metadata is not None and requested != NOTHING:
@@ -134,11 +136,11 @@ class WantedFields(NamedTuple):
         )
 
     def is_optional(self, name: str) -> bool:
-        """Return True if a field is left out, and no error, if it cannot be a column."""
+        """Return True if a field that cannot be a column is left out without an error."""
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return the fields of the kept records, without the text."""
+        """Return the given names of fields that are kept, without the text fields."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -146,7 +148,7 @@ class WantedFields(NamedTuple):
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
-    """Return the rules that the reading options set for values of columns.
+    """Return the rules for values of columns from reading options.
 
     Parameters
     ----------
@@ -156,19 +158,19 @@ def rules_of(options: CorpusOptions) -> ValueRules:
     Returns
     -------
     ValueRules
-        Missing values, formats of dates, and kinds of columns.
+        Rules with the options' missing values and date format.
     """
     return ValueRules(options.missing, options.date_format)
 
 
 class FieldReader:
-    """Takes the wanted fields out of records, one after the other, for a batch at a time.
+    """Reader of the wanted fields of records; `add` takes a record, `fields` returns a batch.
 
     Parameters
     ----------
     wanted : WantedFields
     typed : bool
-        See `Fields`.
+        As for `Fields`.
     """
 
     def __init__(self, wanted: WantedFields, typed: bool = True) -> None:
@@ -177,7 +179,8 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        #: Values of the fields that nobody has named, a tuple a record, and the names of each.
+        #: Values of the fields that the user has not named, as a tuple for each record; their
+        #: names.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
@@ -187,16 +190,16 @@ class FieldReader:
         self.columns: dict[str, list[Any]] = {name: [] for name in self.wanted.columns}
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take the fields of a record.
+        """Add the wanted fields of a record.
 
         Raises
         ------
         FieldError
-            If a value is a list or an object, or not of the kind that it should be; nothing of the
-            record is taken then.
+            If a value is a list or an object, or not of the requested kind; the record is then not
+            added.
         """
         time = self.wanted.time
-        if time is not None and record and (self.typed or time in record):  # in a table all have it
+        if time is not None and record and (self.typed or time in record):  # else no row has it
             self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title
         key, title = record.get(names[0]), record.get(names[1])
@@ -241,8 +244,8 @@ class FieldReader:
         self.titles.append(title)
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
-        """Take the fields of a record that nobody has named; leave out long and nested ones."""
-        if self._keys != record.keys():  # most records have the fields of the record before
+        """Add the fields of a record that the user has not named, except long and nested values."""
+        if self._keys != record.keys():  # most records have the same fields as the previous one
             self._keys = dict.fromkeys(record).keys()
             names = (name for name in record if name not in self._apart)
             self._short = tuple(islice(names, MOST))
@@ -265,7 +268,7 @@ class FieldReader:
         self._take_short(record)
 
     def _short_columns(self) -> dict[str, Sequence[Any]]:
-        """Return the columns of the fields that nobody has named."""
+        """Return the columns of the fields that the user has not named."""
         columns: Iterable[tuple[str, Sequence[Any]]]
         if len(layouts := {*self._names}) == 1:
             columns = zip(layouts.pop(), zip(*self._others, strict=True), strict=True)
@@ -279,7 +282,7 @@ class FieldReader:
         return dict(islice(((n, c) for n, c in columns if n not in self._left_out), MOST))
 
     def _check_time(self, value: Any) -> None:
-        """Raise `FieldError` unless a value may be a number or a date."""
+        """Raise `FieldError` if a value can be neither a number nor a date."""
         rules, name = self.wanted.rules, (self.wanted.time or "")[:40]
         text = spelled(value, self.typed)[1]
         if rules.is_missing(text):
@@ -291,7 +294,7 @@ class FieldReader:
             )
 
     def fields(self) -> Fields:
-        """Return the fields that were added since the last call."""
+        """Return the fields of the records that were added since the last call."""
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
         columns = self.columns | self._short_columns()
@@ -302,7 +305,7 @@ class FieldReader:
         return fields
 
 
-#: Kinds of values that are not plain.
+#: Types of values that are not plain.
 _NESTED = frozenset((list, dict))
 
 
@@ -315,13 +318,13 @@ def _not_plain(name: str, value: Any) -> FieldError:
 
 # ---- details of documents, and names of documents of a stream
 
-#: The row of a document that is a file of its own.
+#: Row number of a document that is a whole file.
 WHOLE = -1
 
 
 @dataclass(slots=True)
 class DocumentDetails:
-    """Details of some documents of one input, in addition to their words.
+    """Details of consecutive documents of one input, in addition to their words.
 
     Attributes
     ----------
@@ -330,23 +333,25 @@ class DocumentDetails:
     names : list of str
         Names of files.
     files : (n,) int64 or None
-        The file of each document, as an index into `names`, or None if all come from the first.
+        File of each document, as an index into `names`; None if all come from the first file.
     rows : (n,) int64
         Line, record or row of each document in its file, from 1; `WHOLE` if the file is the document.
     records : (n,) int64
-        Number of each document's record in the input, from 1, as a program counts that reads the input
-        as a table; `WHOLE` if a file is the document.
+        Number of each document's record in the input, from 1, as counted by a program that reads
+        the input as a table; `WHOLE` if a file is the document.
     places : (n,) int64
-        How many documents of the input come before each, left out or not; -1: it is not known.
+        Number of documents of the input before each document, including documents left out; -1 if
+        it is unknown.
     fields : Fields or None
     texts : list of (bytes or None) or None
-        None: texts are not kept.
+        Text of each document; None if texts are not kept.
     kinds : dict of str to str
-        Kinds of columns, if known.
+        Kinds of columns, if they are known.
     pieces : (n,) int64 or None
-        Which piece of a long document each is, from 1; 0, and None of all: it is whole.
+        Number of each document as a piece of a long document, from 1, or 0 for a whole document;
+        None if all documents are whole.
     several_inputs : bool
-        Whether there are further inputs, so that an id needs the name of its file.
+        Whether the corpus has further inputs, so that an id needs the name of its file.
     """
 
     input: int
@@ -365,7 +370,7 @@ class DocumentDetails:
         return len(self.rows)
 
     def take(self, positions: Int64s) -> DocumentDetails:
-        """Return the details of some documents, selected by position."""
+        """Return the details of the documents at the given positions."""
         chosen = positions.tolist()
         return DocumentDetails(
             self.input,
@@ -382,7 +387,7 @@ class DocumentDetails:
         )
 
     def ids(self) -> list[str]:
-        """Return the id of each document, as `document_id` makes it."""
+        """Return the id of each document, as built by `document_id`."""
         keys = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
         pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
@@ -403,15 +408,16 @@ def document_id(
     Parameters
     ----------
     field : str or None
-        Value of the field that holds ids.
+        Value of the id field, or None without a value.
     file : str
-        Name of the document's file: the id of a file that is one document.
+        Name of the document's file, which is the id if the file is one document.
     record : int
         Number of the document's record in the input, from 1, or `WHOLE`.
     several_inputs : bool
         Whether the number of a record needs the name of its file: ``posts.csv:17``.
     piece : int, optional
-        Number of a piece of a long document, from 1, which follows the id; 0: all of the document.
+        Number of a piece of a long document, from 1, which is appended to the id; 0 for a whole
+        document.
 
     Returns
     -------
@@ -423,13 +429,14 @@ def document_id(
 
 
 class Named(NamedTuple):
-    """The id of a document, and the values of its fields that are wanted."""
+    """The id of a document, and the values of its requested fields."""
 
     id: str
     values: tuple[str | int | float | bool | None, ...]
 
 
-#: Function that assigns documents to time slices, by their values of a field and their names.
+#: Function that assigns documents to time slices, by their values of a field; it also gets their
+#: ids.
 _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
@@ -439,19 +446,19 @@ class NamedDocuments:
     Parameters
     ----------
     blocks : iterator of (int, Documents, DocumentDetails or None)
-        With the place of the first of the documents.
+        Position of the first document of a block, documents, and their details.
     fields : sequence of str
-        Names of the fields that are wanted.
+        Names of the requested fields.
     sliced : (str, callable), optional
-        A field, and what puts documents in slices of time by their values of it.
+        A field, and the function that assigns documents to time slices by its values.
 
     Attributes
     ----------
     fields : tuple of str
     absent : set of str
-        Fields that no document had so far.
+        Requested fields that no document had so far.
     first : int
-        Place of the first document of the block that came last.
+        Position of the first document of the latest block.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Ids, titles and columns that stand in a file of their own: a row a document, or joined by id."""
+"""Ids, titles and columns from a separate file, matched to documents by order or by id."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: Documents whose names are looked for in each column, and the least share of distinct values of a
-#: column of names.
+#: Number of documents and rows sampled to find the column of ids, and minimum fraction of distinct
+#: values in that column.
 SAMPLED, UNIQUE = 1000, 0.9
 
 
 class Metadata:
-    """A file of metadata that was read, to be matched to the documents of a corpus.
+    """Contents of a file of metadata, to be matched to the documents of a corpus.
 
     Parameters
     ----------
     path : str
     options : CorpusOptions
-        With ``id_field`` rows are joined by it, else by the column that has the ids or names of the
-        documents, else by their order.
+        Rows are matched by ``id_field`` if it is set, else by a column with the ids or names of the
+        documents, else by order.
     folder : Path
         Folder to work in.
     log : callable
@@ -43,9 +43,10 @@ class Metadata:
     named : bool
         Whether the user has named the column of ids.
     documents_read : int or None
-        Documents of the inputs, including omitted ones; None if the inputs were not read to their end.
+        Number of documents of the inputs, including omitted documents; None if the inputs were not
+        read to their end.
     skipped_in : str or None
-        First input with a document that was left out as bad.
+        First input with a bad document that was left out.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Metadata:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
-            # a bad row keeps its place, so that later rows belong to the same documents
+            # a bad row keeps its place, so that later rows still match their documents
             context = Context(
                 options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
@@ -98,7 +99,7 @@ class Metadata:
     def sources(
         self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Return the columns of the file, each with the row of every document in them.
+        """Return the columns of the file, each with the rows that match the documents.
 
         Parameters
         ----------
@@ -107,12 +108,12 @@ class Metadata:
         rows : callable
             Returns the positions of the documents that stay, in blocks.
         ids : SpelledColumn, optional
-            Their ids.
+            Ids of the documents.
 
         Raises
         ------
         CorpusError
-            If a document has no row, unless bad ones are skipped.
+            If a document has no row, unless bad documents are skipped.
         """
         columns = self.collector.spelled()
         size = self.collector.documents
@@ -173,7 +174,7 @@ class Metadata:
             yield np.where(positions < self.collector.documents, positions, -1)
 
     def _check_order(self, names: _Names, rows: Rows) -> None:
-        """Refuse rows in order if their number differs from the number of documents, or is uncertain.
+        """Refuse to match rows by order if they may not be as many as the documents.
 
         Raises
         ------
@@ -213,7 +214,7 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> tuple[str, str] | None:
-        """Return the column with the ids or file names of most documents, or None if there is none."""
+        """Return the column that has the most ids or file names of documents, if at least half."""
         sample = next((names.of(block[:SAMPLED]) for block in rows() if len(block)), None)
         if sample is None or not sample.is_named:
             return None
@@ -255,13 +256,13 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # an id is no file name: 3 is not 3.14
+                    # an id must not match like a file name without its suffix: 3 is not 3.14
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    for i in np.flatnonzero(found >= 0).tolist():  # without the folder of the file
+                    for i in np.flatnonzero(found >= 0).tolist():  # matched without the folder
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
                             raise CorpusError(
@@ -275,16 +276,16 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names of some documents.
+    """Names of a block of documents.
 
     Attributes
     ----------
     called : list of str
-        Ids.
+        Id of each document.
     is_file : list of bool
-        Whether each is a file of its own.
+        Whether each document is a whole file.
     is_named : bool
-        Whether they have ids of their own, or are files.
+        Whether the documents have ids from a field, or any of them is a file.
     """
 
     called: list[str]
@@ -292,7 +293,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return ids; names without suffix; names without folder; names without both."""
+        """Return four lists: ids, names without suffix, names without folder, and without both."""
         pairs = [*zip(self.called, self.is_file, strict=True)]
         bases = [name.rpartition("/")[2] if is_file else name for name, is_file in pairs]
         return [
@@ -310,7 +311,7 @@ class _Names:
     ----------
     documents : DetailsCollector
     ids : SpelledColumn or None
-        Their own ids.
+        Ids from a field of the documents.
     """
 
     def __init__(self, documents: DetailsCollector, ids: SpelledColumn | None) -> None:
@@ -319,7 +320,7 @@ class _Names:
         self._file, self._record = (documents.origin[part].vector() for part in ("file", "record"))
 
     def of(self, block: Int64s) -> _Named:
-        """Return the names of the documents at some positions."""
+        """Return the names of the documents at the given positions."""
         files, records = self._file.gather(block), self._record.gather(block).tolist()
         distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
         names = [name.decode() for name in _values(self.files, distinct)]
@@ -333,7 +334,7 @@ class _Names:
 
 
 class _Table:
-    """Rows by the hash of their id: the first row of each."""
+    """Index from the hash of an id to the first row with this id."""
 
     def __init__(self, hashes: Array) -> None:
         self._order = np.argsort(hashes, kind="stable")
@@ -341,7 +342,7 @@ class _Table:
         self.repeated = int((self._hashes[1:] == self._hashes[:-1]).sum())
 
     def rows(self, names: list[str]) -> Int64s:
-        """Return the row of each name, -1 if it has none."""
+        """Return the row of each name, or -1 if no row has the name."""
         wanted = _hashes([name.encode() for name in names])
         if not len(self._hashes):
             return np.full(len(wanted), -1)

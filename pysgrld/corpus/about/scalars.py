@@ -1,4 +1,4 @@
-"""Plain values of fields as they are spelled, and the numbers that spelled values mean."""
+"""Conversion of plain field values to text, and of text to numbers, times and flags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-#: Type of a value in the input; a cell is text that may mean a number (CSV).
+#: Tags for the type of a value in the input; a cell is text that may stand for a number (CSV).
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
 
 #: Value of a missing integer or time; missing reals are NaN, missing flags and categories -1.
@@ -25,14 +25,14 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the tag of a value, and its UTF-8; an empty value or NaN is missing.
+    """Return the type tag of a value, and its text in UTF-8; an empty value or NaN is missing.
 
     Parameters
     ----------
     value : object
-        As a format reads it: text, a number, a truth value, a time, or None.
+        Value as read from the input: text, a number, a truth value, a time, or None.
     typed : bool
-        Whether text is text; else it is a cell, which may mean a number.
+        Whether text is always text; if False it is a cell, which may stand for a number.
     """
     if type(value) is str:
         if not value:
@@ -91,9 +91,9 @@ def real(value: bytes) -> float | None:
 
 
 def microseconds(value: bytes) -> int | None:
-    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC if it names no zone.
+    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC if it has no time zone.
 
-    A month without a day, 2001-05, is its first day.
+    A month without a day, such as 2001-05, stands for its first day.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def microseconds(value: bytes) -> int | None:
     Returns
     -------
     int or None
-        None for text that is no such date.
+        Microseconds, or None for text that is no such date.
     """
     if _MONTH.fullmatch(value):
         value += b"-01"
@@ -119,7 +119,7 @@ def microseconds(value: bytes) -> int | None:
 
 
 def iso(value: int) -> str:
-    """Return microseconds since 1970 in ISO 8601: a date at midnight, else UTC without zone.
+    """Return a time in ISO 8601, in UTC without time zone; at midnight, only the date.
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ def iso(value: int) -> str:
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
-#: Parser of a spelled value of each kind except text; it returns None for a value of another kind.
+#: Parser of the text of a value for each kind except text; it returns None for a value of another
+#: kind.
 PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "integer": integer,
     "real": real,

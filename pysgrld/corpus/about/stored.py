@@ -30,7 +30,7 @@ class Column(NamedTuple):
     name : str
     kind : {"string", "category", "integer", "real", "time", "flag"}
     missing : int
-        Documents without a value.
+        Number of documents without a value.
     """
 
     name: str
@@ -44,9 +44,9 @@ class Origin(NamedTuple):
     Attributes
     ----------
     file : str
-        Empty if it is not known.
+        Name of the file; empty if it is unknown.
     row : int or None
-        Line, record or row, from 1, or None if the file is the document.
+        Line, record or row in the file, from 1, or None if the file is the document.
     record : int or None
         Number of the record in the input, from 1, or None if the file is the document.
     """
@@ -57,29 +57,29 @@ class Origin(NamedTuple):
 
 
 class About:
-    """Details of the documents of a stored corpus. Of a corpus without these files: all is empty.
+    """Details of the documents of a stored corpus; they are empty if it has no files of details.
 
     Parameters
     ----------
     path : Path
         Folder of the corpus.
     parts : mapping
-        Digest and stamp of each file, as ``meta.json`` has them.
+        Digest and stamp of each file, from ``meta.json``.
     documents : int
     read : int
-        Documents of the inputs, including documents that were left out, unless its files record it.
+        Number of documents of the inputs, including omitted documents; used if no file records it.
 
     Attributes
     ----------
     columns : tuple of Column
     has_ids, has_titles, has_texts : bool
-        Whether documents have ids and titles of their own, and texts.
+        Whether the inputs gave ids and titles of documents, and whether texts are kept.
     several_inputs : bool
-        True if documents come from several inputs, so that ids name their files.
+        True if documents come from several inputs, so that ids include file names.
     numbers_records : bool
-        Whether it is known which record each document is; not of corpora of sgmc before 1.0.
+        Whether the record number of each document is known; False for corpora of sgmc before 1.0.
     texts_kept, text_bytes : int
-        Documents with a text, and bytes that texts take, compressed.
+        Number of documents with a text, and size of the compressed texts in bytes.
     read : int
 
     Raises
@@ -121,12 +121,12 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the files by their SHA-256: all of them, or only files with another size or time.
+        """Check the SHA-256 of all files, or only of files with a changed size or time.
 
         Raises
         ------
         CorpusError
-            If a file is missing or was changed, or is none of ours.
+            If a file is missing or was changed, or is not a file of a corpus.
         """
         for name, record in self.parts.items():
             if name not in BESIDE or not isinstance(record, dict):
@@ -137,7 +137,7 @@ class About:
                 raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the id of each document: that of its field, else its file's name, else its record."""
+        """Return the id of each document: from a field, else its file name or record number."""
         rows = self._rows(rows)
         keys, several = self._own(ID, rows), self.several_inputs
         return [
@@ -148,7 +148,7 @@ class About:
         ]
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the title of each document, else its id."""
+        """Return the title of each document, or its id if it has no title."""
         rows = self._rows(rows)
         titles = self.own_titles(rows)
         missing = [i for i, title in enumerate(titles) if title is None]
@@ -157,7 +157,7 @@ class About:
         return [title or "" for title in titles]
 
     def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the title of each document, None of one without."""
+        """Return the title of each document, or None if it has no title."""
         return self._own(TITLE, self._rows(rows))
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
@@ -181,7 +181,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the names, among the given ones, of files that documents come from."""
+        """Return the given names that are names of files from which documents come."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -194,21 +194,21 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of each document's piece of its origin, from 1; 0: the whole."""
+        """Return each document's number as a piece of a long document, from 1; 0 if it is whole."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of input documents before each, left out or not; -1 if not known."""
+        """Return the number of input documents before each, omitted ones too; -1 if unknown."""
         rows = self._rows(rows)
         if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
             return self._vector("origin-place.npy", "<i8").gather(rows)
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
-        """Return a column's value of each document, None if it is missing; times in ISO 8601.
+        """Return a column's value for each document, or None if missing; times are in ISO 8601.
 
         Raises
         ------
@@ -236,21 +236,21 @@ class About:
         return [None if value == none else shown(value) for value in values]
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the text of each document, None if it is not kept."""
+        """Return the text of each document, or None if it is not kept."""
         return [
             None if text is None else text.decode("utf-8", "replace") for text in self._bytes(rows)
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Return all that is known of some documents, as reading them again would.
+        """Return all details of the given documents, in the form that reading inputs returns.
 
         Parameters
         ----------
         rows : (n,) integers
         input : int
-            What number they have among the inputs of a reading.
+            Number of this corpus among the inputs of a reading.
         texts : bool
-            Whether texts are wanted.
+            Whether to include texts.
         """
         rows = self._rows(rows)
         origins = self.origins(rows)
@@ -311,7 +311,7 @@ class About:
         return [None] * len(rows) if texts is None else texts.take(rows)
 
     def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
-        """Return a member of an archive, opened once: a vector of a type, or bytes."""
+        """Return a member of an archive, opened once, as a vector of the given type or of bytes."""
         if (archive, name) not in self._open:
             path = self.path / archive
             with self._believed(archive):
@@ -325,7 +325,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Convert the errors of an archive that sgmc did not write into one for a changed archive."""
+        """Turn errors of an archive not written by sgmc into the error for a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

@@ -1,8 +1,9 @@
 """Texts of documents, compressed in frames that are read one at a time, and sampled if they are many.
 
-A frame is a few hundred kilobytes of whole documents. With a limit on the compressed size, a
-document stays while its key, a hash of its number, is below a threshold that is halved each time the
-limit is passed: an even sample of all that were read, whatever was read on which thread.
+A frame is a few hundred kilobytes of whole documents. If the compressed size is limited, a
+document's text is kept as long as its key, a hash of its number, is below a threshold, which is
+halved each time the limit is exceeded. The kept texts are an even sample of all texts, and do not
+depend on threads.
 """
 
 from __future__ import annotations
@@ -30,21 +31,22 @@ from pysgrld.corpus.vectors import (
 )
 from pysgrld.types import Int64s
 
-#: Text of a frame in bytes; a longer document is a frame of its own.
+#: Size of the text in bytes at which a frame is complete.
 FRAME = 2**18
-#: Most bytes of a text that is kept; a reader takes nothing longer, whatever a file claims.
+#: Maximum size of a kept text in bytes; a reader refuses longer texts, whatever size a file claims.
 LONGEST = 2**26
-#: Window in bytes of a frame that is no longer than this: larger than any window of level 1.
+#: Smallest limit in bytes that is set on the window of a frame when it is read; level 1 never uses
+#: a larger window.
 WINDOW = 2**20
 #: Compression level of Zstandard: level 3 takes 1.4 times as long and saves a twentieth.
 LEVEL = 1
-#: Bytes of texts that may wait to be compressed.
+#: Maximum size in bytes of texts that wait to be compressed.
 AHEAD = 8 * FRAME
-#: Frames between two checks of the compressed size: a number, so that the speed of threads does not
-#: matter.
+#: Number of frames between two checks of the compressed size, fixed so that the result does not
+#: depend on the speed of threads.
 LOOKED = 16
-#: The members of an archive of texts, with the type of their values: frames one after the other; ends of
-#: each frame, compressed and not; ends of the texts; their documents.
+#: Members of an archive of texts, with the type of their values: concatenated frames; compressed
+#: and uncompressed end of each frame; end of each text; document of each text.
 TEXT, FRAMES, ENDS, ROWS = "text.zst", "frames.npy", "ends.npy", "rows.npy"
 MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
@@ -69,7 +71,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame that is being compressed: its size, the ends of its texts, and their documents."""
+    """A frame that is being compressed: its size, the ends of its texts, and their rows."""
 
     packed: Future[bytes]
     size: int
@@ -78,14 +80,14 @@ class _UnderWay(NamedTuple):
 
 
 class TextWriter:
-    """Writes texts to frames, as many as a limit leaves; a thread of its own compresses them.
+    """Writer of texts to frames up to a size limit; a separate thread compresses the frames.
 
     Parameters
     ----------
     folder : Path
         Folder to work in.
     limit : int or None
-        Most bytes, compressed.
+        Maximum size of the compressed texts in bytes.
     record : dict, optional
         State that `flush` returned, to continue from.
     """
@@ -107,7 +109,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # left by a halving of the texts that was not recorded
+                path.unlink()  # left by a halving that was not recorded
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -122,7 +124,7 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Add the texts of the next documents, except empty and too long texts."""
+        """Add the texts of the next documents, except texts that are empty or too long."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
@@ -137,7 +139,7 @@ class TextWriter:
                     self._frame()
 
     def _frame(self, *, last: bool = False) -> None:
-        """Compress the waiting texts as a frame; while there are too many texts, drop half of all."""
+        """Compress the waiting texts as a frame; halve the texts while they exceed the limit."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -162,12 +164,12 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Copy all texts of a corpus after ``before`` documents, in their compressed frames.
+        """Add all texts of a stored corpus, whose documents follow the first ``before`` documents.
 
         Raises
         ------
         CorpusError
-            If they were changed since they were written.
+            If the texts were changed since they were written.
         """
         self._frame(last=True)
         if self.halved:
@@ -188,7 +190,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write frames in their order as they are compressed, until at most `bytes_left` bytes remain."""
+        """Write compressed frames in order, until at most `bytes_left` bytes of texts wait."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()
@@ -212,13 +214,13 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove files that the latest note does not refer to."""
+        """Remove files that the latest recorded state does not refer to."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
 
     def stored(self) -> StoredTexts:
-        """Open the texts written in frames so far."""
+        """Open the texts in the frames written so far."""
         return StoredTexts(*(file.vector() for file in self.files.values()))
 
     @property
@@ -227,19 +229,19 @@ class TextWriter:
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write all texts, or only the texts of the documents that stay, to an archive, durably.
+        """Write the texts of the documents that stay to an archive, and sync it to disk.
 
         Parameters
         ----------
         path : Path
-            The archive, which is not there.
+            Path of the archive, which must not exist.
         stays : (documents,) bool, optional
-            Which documents there are in the end: texts get their rows among these.
+            True for the documents that stay, which get new row numbers; by default all stay.
 
         Returns
         -------
         int
-            How many texts there are.
+            Number of texts written.
         """
         self._frame(last=True)
         if stays is not None and not stays.all():
@@ -269,7 +271,7 @@ class StoredTexts:
     Parameters
     ----------
     text, frames, ends, rows : Vector
-        As `MEMBERS` has them.
+        The members of the archive, as in `MEMBERS`.
 
     Attributes
     ----------
@@ -285,7 +287,7 @@ class StoredTexts:
         self._sorted: Int64s | None = None
 
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
-        """Yield all rows and texts in order, some at a time."""
+        """Yield all rows and texts in order, in blocks."""
         for start in range(0, self.rows.size, TOGETHER):
             stop = min(start + TOGETHER, self.rows.size)
             places = np.arange(start, stop)
@@ -296,7 +298,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Return the texts of documents, each frame read once, or None for a missing text."""
+        """Return the texts of documents, or None for a missing text; each frame is read once."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
@@ -317,7 +319,7 @@ class StoredTexts:
         return row_texts
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
-        """Unpack a frame and cut texts out of it."""
+        """Decompress a frame, and return the texts between the given edges."""
         if frame >= len(self._packed):
             raise changed(self._path)
         first = int(self._plain[frame - 1]) if frame else 0

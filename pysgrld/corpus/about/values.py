@@ -1,8 +1,8 @@
-"""Values of a column: which of them are missing, and which kind and notation the others agree on.
+"""Detection of missing values in a column, and of the kind and notation of its other values.
 
-The notation of numbers and dates is a property of a whole column: 1,234 is a thousand in one column
-and one and a quarter in another. So each value is put in the notations that it fits, and the column has
-the notation that fits all of its values, or 95 % of them.
+The notation of numbers and dates is a property of a whole column: 1,234 is more than a thousand in
+one column and about one and a quarter in another. Each value is therefore tested for all notations,
+and the column has the notation that fits all of its values, or at least 95 % of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pysgrld.corpus.about.scalars import (
 )
 from pysgrld.errors import CorpusError, plural
 
-#: Texts that stand for a missing value in a column, in these capitals or in small letters.
+#: Texts that stand for a missing value in a column, as spelled here, or in lower or upper case.
 MISSING_VALUES = (
     "NA",
     "NaN",
@@ -47,25 +47,25 @@ MISSING_VALUES = (
     "?",
     "n.d.",
 )
-#: Least share of values that are numbers (dates) in a column of numbers (dates).
+#: Minimum fraction of values that are numbers (dates), for a column to be one of numbers (dates).
 SHARE = 0.95
-#: Values that a line of the log quotes, at most.
+#: Maximum number of values quoted in a message of the log.
 QUOTED = 5
 
 _BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # between digits
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
-#: Codes: numbers with zeros before them, or longer than 64 bits.
+#: Pattern of codes: numbers with leading zeros, or too long for 64 bits.
 _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
-#: Notations that a value fits, as bits.
+#: Bits for the notations that a value fits.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: Bits by which the notations of numbers are shifted for percent.
+#: Number of bits by which the bits for notations of numbers are shifted for percentages.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
-#: Further properties of a value, as bits.
+#: Bits for further properties of a value.
 _WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
 
 _NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
@@ -74,16 +74,16 @@ _DATES = (_FORMAT, _ISO, _YEAR_FIRST, _NAMED, _DAY_FIRST, _MONTH_FIRST)
 
 @dataclass(frozen=True)
 class ValueRules:
-    """How a person wants values of columns to be read.
+    """Rules for reading the values of columns, as set by the user.
 
     Attributes
     ----------
     missing : str, optional
         Further texts that stand for a missing value, joined by commas.
     date_format : str, optional
-        Of dates, as ``strptime`` takes it.
+        Format of dates, as for ``strptime``.
     share : float
-        Least share of the values that makes a column one of numbers, or of dates.
+        Minimum fraction of numbers, or of dates, for a column to be one of numbers, or of dates.
     """
 
     missing: str | None = None
@@ -102,13 +102,13 @@ class ValueRules:
         return value.strip() in self._missing
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
-        """Return values without blanks around them; empty for a missing value."""
+        """Return values without blanks around them, and empty bytes for missing values."""
         values = [*values]
         trimmed = {v: b"" if (text := v.strip()) in self._missing else text for v in {*values}}
         return [trimmed[value] for value in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
-        """Return True if a value may be of a kind, in some notation."""
+        """Return True if a value fits the given kind in any notation, or is missing."""
         text = value.strip()
         if text in self._missing:
             return True
@@ -122,8 +122,8 @@ class ValueRules:
         return kind not in PARSERS or PARSERS[kind](text) is not None
 
     def _notations(self, text: bytes) -> int:
-        """Return the notations of numbers and dates that a text fits, as bits."""
-        if self.date_format is None:  # the most frequent notations first
+        """Return the bits of all notations of numbers and dates that a text fits."""
+        if self.date_format is None:  # test the most frequent notations first
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
             if text[4:5] == b"-" and PARSERS["time"](text) is not None:
@@ -181,7 +181,7 @@ def _comma(text: bytes) -> bytes:
     return text.replace(b".", b"").replace(b",", b".")
 
 
-#: How the text of a number is spelled plainly, by its notation.
+#: For each notation of numbers, the function that converts a number to plain notation.
 _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
     _PLAIN: lambda text: text,
     _THOUSANDS: _thousands,
@@ -190,7 +190,7 @@ _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
 
 
 class ColumnReading(NamedTuple):
-    """How the values of a column are read.
+    """Kind of a column, and parser of its values.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class ColumnReading(NamedTuple):
     is_strict : bool
         Whether a value of another kind is an error, not a missing value.
     notes : list of str
-        For the log, each about the column.
+        Messages about the column, for the log.
     """
 
     kind: str
@@ -224,7 +224,7 @@ class _Tally:
     def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
         self.documents += len(values)
         present = {*np.unique(tags).tolist()} - {MISSING}
-        if len(present) <= 1:  # then a value is missing if it is empty
+        if len(present) <= 1:  # a value is then missing if it is empty
             only = next(iter(present), MISSING)
             counts = {(value, only): count for value, count in Counter(values).items()}
         else:
@@ -247,7 +247,7 @@ class _Tally:
                 examples[text] += count
 
     def fitting(self, bit: int) -> int:
-        """Return the number of rows with a value that fits a notation."""
+        """Return the number of values that fit a notation."""
         return sum(count for bits, count in self.by_bits.items() if bits & bit)
 
     def others(self, bit: int) -> str:
@@ -259,14 +259,14 @@ class _Tally:
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that fits a notation and not the plain one, if the column has one."""
+        """Return a value with the bit ``bit`` and without the bit ``without``, or an empty text."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return next(iter(examples)).decode(errors="replace")[:40]
         return ""
 
     def best(self, candidates: Iterable[int]) -> tuple[int, int]:
-        """Return the notation that fits most rows, the first of several, and their number."""
+        """Return the first notation that fits the most values, and the number of values it fits."""
         best = max(candidates, key=self.fitting)
         return best, self.fitting(best)
 
@@ -286,24 +286,24 @@ def read_as(
     rules: ValueRules,
     levels: int,
 ) -> ColumnReading:
-    """Decide how the values of a column are read.
+    """Determine the kind of a column and the parser of its values.
 
     Parameters
     ----------
     name : str
-        Of the column, for messages.
+        Name of the column, for messages.
     pieces : iterator of (list of bytes, (n,) uint8)
-        All values as they were spelled, and what each was in its file.
+        All values as they were spelled, and tags for their types in the input.
     kind : str or None
-        The kind that the user wants, or None for the kind that the values agree on.
+        Kind that the user has declared; None if the values decide.
     rules : ValueRules
     levels : int
-        Most different values of a category.
+        Maximum number of different values of a column detected as categorical.
 
     Raises
     ------
     CorpusError
-        If dates are wanted and the order of days and months is ambiguous.
+        If dates are declared and the order of days and months is ambiguous.
     """
     tally = _Tally(rules, levels)
     for values, tags in pieces:
@@ -349,7 +349,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Note the categories that differ in capitals alone."""
+    """Return a message about categories that differ only in upper and lower case, if any."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")
@@ -362,7 +362,7 @@ def _alike(levels: set[bytes]) -> list[str]:
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
-    """Return the reading of a column of numbers, by the notation that fits most of them."""
+    """Return the reading of a column of numbers, in the notation that fits the most values."""
     candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
     bit, fitting = tally.best(candidates)
     percent = bit >= 1 << _PERCENT
@@ -398,7 +398,7 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
     Raises
     ------
     CorpusError
-        If the user wants dates, and the order of days and months is ambiguous.
+        If the user has declared dates, and the order of days and months is ambiguous.
     """
     bit, fitting = tally.best(_DATES)
     if not fitting or (fitting < tally.rules.share * tally.rows and not strict):
