@@ -379,7 +379,7 @@ def recognise(head: bytes, name: str) -> Format:
 
 
 def named_as_counts(name: str) -> bool:
-    """Return True if a file name (without a suffix of compression) is a usual one of counts."""
+    """Return True if a file name (without a suffix of compression) is usual for files of counts."""
     return any(
         name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))

@@ -366,8 +366,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # Only here does too large a number in the header show, so few documents may be missing
-        # here.
+        # Too large a number of documents in the header shows only at the end of the file, so only
+        # few documents may be missing at the end.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -442,7 +442,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
     Yields
     ------
     Entries
-        Entries with document numbers that never decrease, and without lines.
+        Entries with document numbers that never decrease, and with `line` None.
 
     Raises
     ------

@@ -149,8 +149,8 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
     """Sort entries by document, if the first entries are out of order.
 
     In a file that was written row by row, the document never decreases, and the word decreases at
-    the start of a new row; in a file that was written by columns, it is the other way round. A file
-    with fewer than `RUN` entries needs only documents in order.
+    the start of a new row; in a file that was written by columns, it is the other way round. In a
+    file with fewer than `RUN` entries, only the order of documents counts.
     """
     start, size = [], 0
     for part in parts:

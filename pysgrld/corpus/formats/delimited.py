@@ -1,4 +1,4 @@
-"""CSV and TSV: a header that names the fields, and one field of every record is the text.
+"""CSV and TSV: the header names the fields, and one field of each record is the text.
 
 A record is bad if a quote in it is never closed, or if text follows a closing quote. If bad records
 are skipped, reading resumes at the second line of the bad record. In a table separated by tabs, a

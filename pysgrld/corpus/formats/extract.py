@@ -196,7 +196,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open fallbacks, which repeat text that was read already
+        self._hidden = 0  # number of open Fallback elements, which repeat text
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
@@ -311,7 +311,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, for this thread only."""
+    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on the calling thread."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}

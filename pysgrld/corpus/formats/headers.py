@@ -14,7 +14,7 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: The header must be among this number of first rows, not counting empty rows.
+#: The header is searched among this number of first rows, not counting empty rows.
 _ABOVE = 40
 #: Values of cells that count as missing in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))

@@ -24,7 +24,7 @@ _MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per object, without words if the text is null; skip blank lines.
+    """Yield one document per object (an empty one if the text is null), and skip blank lines.
 
     If the file is one object over several lines, that object is a document if it has a text;
     otherwise the objects in its first list of objects are the documents.
@@ -58,7 +58,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element, without words if the text is null.
+    """Yield one document per element (an empty one if the text is null).
 
     The line of a document is the number of its element, from 1.
     """
@@ -166,7 +166,7 @@ def _dotted(fields: WantedFields) -> list[str]:
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Add the values at the wanted paths to a record; lists are joined."""
+    """Return a record with the values at the wanted paths added; lists are joined."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:

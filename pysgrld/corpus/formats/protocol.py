@@ -275,8 +275,8 @@ class Batch:
     noun : str
         Noun of a record in messages, before its number; empty if the numbers are line numbers.
     header : int, optional
-        Number of the row above the first record; each record then has the number of its row below
-        that row, and skipped rows count. Without it, records are counted.
+        Number of the row above the first record. If it is given, records are numbered by their
+        rows, so that skipped rows count; otherwise records are counted.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """True if the batch is full and should be handed on."""
+        """True if the batch is full, so that `texts` should be called."""
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:

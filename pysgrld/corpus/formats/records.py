@@ -62,7 +62,7 @@ _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors":
 
 
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of the chosen sheet, or of the first sheet with two or more rows."""
+    """Yield one document per row of the chosen sheet, or of the first one with two or more rows."""
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
     limit = context.options.max_input or LARGEST
     data = _whole(source, limit)
@@ -253,7 +253,7 @@ def ris(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tuple[int, _Records]]:
-    """Yield the works of a list in RIS by chunks, each after the chunk's number of bytes."""
+    """Yield the number of bytes and the works of each chunk of a list in RIS."""
     number = 0
     for chunk in _chunks(source, context, _RIS_BEGINS, "work"):
         if isinstance(chunk.text, BadDocument):
@@ -295,7 +295,7 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
 def _bibtex_records(
     library: Any, source: Lines, context: Context
 ) -> Iterator[tuple[int, _Records]]:
-    """Yield the entries of a list in BibTeX by chunks, each after the chunk's number of bytes."""
+    """Yield the number of bytes and the entries of each chunk of a list in BibTeX."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
     strings = dict(_MONTHS)  # abbreviations that entries of later chunks may use
@@ -458,7 +458,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Yield one document per work, given chunks of works, each after the chunk's number of bytes.
+    """Yield one document per work, given the number of bytes and the works of each chunk.
 
     The works in the first `LOOKED_AT` bytes determine the fields.
     """

@@ -16,7 +16,7 @@ _RECORDS, _LONGEST = 50, 40
 #: One usual name of a text field is evidence only with more than this number of records, header
 #: included.
 _FEW = 2
-#: Number of first lines among which the header is searched.
+#: The header is searched among this number of first lines.
 _ABOVE = 5
 #: Usual names of fields, as `plain_names` writes them: a line is a header if it has two of them, or
 #: one of a text field.

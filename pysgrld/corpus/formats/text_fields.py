@@ -33,7 +33,7 @@ MAIL_TITLE = "subject"
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 #: Minimum number of columns of a table of counts, and usual names of a column of counts.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
-#: Number of first records that are examined.
+#: The first records of a file, up to this number, are examined.
 SAMPLED = 200
 #: Minimum mean number of characters and of words of a long text, and minimum ratio of its mean
 #: length to that of any other field.
@@ -126,7 +126,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Add the fields of nested objects to names and records, unless another field is the text."""
+    """Return names and records with the fields of nested objects, unless a top field is the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
