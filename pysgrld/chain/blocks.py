@@ -431,7 +431,7 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        below = states[moved]  # its lazy rows are up to date
+        below = states[moved]  # if its prior changes, its lazy rows are up to date
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 

@@ -1,6 +1,6 @@
 """The processes that train one chain, their messages, and how many a launcher has started.
 
-This module must not import NumPy, because the help texts import it and must appear at once.
+This module must not import NumPy, so that help texts appear at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Collected(NamedTuple):
     values : (n,) float64 or None
         A value for each document, in their order, or None if documents have none.
     words : (R,) int32 or None
-        Sorted ids of the words of the rows of ``by_word``; None if the rows are the words of the
+        Sorted ids of the words of the rows of ``by_word``, or None if the rows are the words of the
         minibatch.
     """
 
@@ -104,7 +104,7 @@ class Requested(NamedTuple):
     order : (n,) int64
         Row numbers of ``requested`` sorted by word; requests of this rank itself have the first numbers.
     begins : (R + 1,) int64
-        Start of each distinct word in ``order``, and its end.
+        Start of each distinct word in ``order``, and the end of the last one.
     """
 
     batch: Minibatch
@@ -157,7 +157,7 @@ class Communicator:
         Parameters
         ----------
         batch : Minibatch, optional
-            Documents of this rank; None if it has nothing to sample.
+            Documents of this rank, or None if it has nothing to sample.
         orders : Orders
         same : callable
             Returns arrays of the state that must be equal on all ranks.
@@ -289,7 +289,7 @@ class Communicator:
         Parameters
         ----------
         rows : array or None
-            The rows of all ranks, on the first rank; None on other ranks.
+            The rows of all ranks on the first rank, None on other ranks.
         part : array
             An array with the length and type of this rank's part.
 

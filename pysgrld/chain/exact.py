@@ -527,7 +527,7 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return the values of a watched quantity, (S, n), one row for each draw; None if it is missing.
+    """Return the values of a watched quantity, (S, n), one row for each draw, or None if it is missing.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class WordSpread:
         Raises
         ------
         CheckpointError
-            If the arrays do not belong to topics of this shape.
+            If the arrays do not belong to these topics.
         """
         state = self.arrays()
         name = f"{_PREFIX}replicates"

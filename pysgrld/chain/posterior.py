@@ -121,7 +121,7 @@ class Posterior:
     ----------
     chain : Chain
     scorer : Scorer or None
-        Scorer of held-out documents; None if no documents are held out.
+        Scorer of held-out documents, or None if no documents are held out.
     burn_in, every : int
         Number of iterations of the burn-in, and between samples.
     keep_mean : bool
@@ -230,7 +230,7 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks in the form of `Chain.draw`; None without samples."""
+        """Return the posterior mean of all blocks as `Chain.draw` does, or None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}

@@ -79,7 +79,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return how many times as many distinct words the minibatch has as one rank's documents."""
+        """Return the ratio of distinct words in the minibatch to distinct words in one rank's part."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:

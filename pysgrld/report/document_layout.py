@@ -109,8 +109,8 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
         Square roots of the proportions of the documents that are searched.
     count : int
     own : (n,) int64 or None
-        Index of each row in ``others``, so that no document is its own neighbour; None if no row is in
-        ``others``.
+        Index of each row in ``others``, so that no document is its own neighbour, or None if no row is
+        in ``others``.
 
     Returns
     -------

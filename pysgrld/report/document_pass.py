@@ -304,7 +304,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """Mean over the draws, (K, K); 0 if fewer than 90 % agree on the sign; None without draws."""
+        """Mean over the draws, (K, K), or None without draws; 0 if fewer than 90 % agree on the sign."""
         draws = len(self._sums)
         if not draws:
             return None

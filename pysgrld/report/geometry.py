@@ -144,7 +144,7 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Return the map that keeps most neighbours; None for fewer than four topics, or if all are poor.
+    """Return the map that keeps most neighbours, or None if all are poor or topics are fewer than four.
 
     Parameters
     ----------

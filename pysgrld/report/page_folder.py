@@ -78,7 +78,7 @@ class PageFolder:
             raise
 
     def _foreign(self, entry: Path) -> str | None:
-        """Return the relative path of a file in `entry` that belongs to no page; None if it has none."""
+        """Return the relative path of a file in `entry` that belongs to no page, or None."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
         if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():

@@ -52,7 +52,7 @@ class PageServer(ThreadingHTTPServer):
     folder : Path
         Folder of the page.
     port : int or None
-        Port of the server; None for `PORT`, or any free port if `PORT` is taken.
+        Port of the server, or None for `PORT`, or any free port if `PORT` is taken.
     log : callable (line)
         Called with a line for every request that is refused or fails, from any thread.
 

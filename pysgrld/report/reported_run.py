@@ -47,21 +47,21 @@ class PageRequest(NamedTuple):
     by : sequence of str
         Columns by which documents are grouped; if empty, all columns that have few values.
     along : str or None
-        Column along which topics are followed; None for the order of the corpus.
+        Column along which topics are followed, or None for the order of the corpus.
     cluster : str or None
-        Column that names the cluster of each document; None if each document is a separate cluster.
+        Column that names the cluster of each document, or None if each is a separate cluster.
     labels : Path or None
-        File with names of topics; None for the one in the run's folder.
+        File with names of topics, or None for the one in the run's folder.
     title : str or None
-        Title of the page; None for the name of the corpus.
+        Title of the page, or None for the name of the corpus.
     noun : str
         Name of the documents, in the plural or as "singular/plural".
     documents : int or None
-        Number of documents that are shown; None for as many as fit.
+        Number of documents that are shown, or None for as many as fit.
     text : bool
         Whether texts and words of documents may be shown.
     order : WordOrder or None
-        Order of a topic's words; None for that of `Results.word_order`.
+        Order of a topic's words, or None for that of `Results.word_order`.
     lookup : int
         Number of words that can be looked up.
     layer : int or None
@@ -107,7 +107,7 @@ class ReportedRun:
     Parameters
     ----------
     run : str, path or None
-        A run, or a folder of chains; None for the latest run.
+        A run or a folder of chains, or None for the latest run.
     asked : PageRequest
     threads : int or None
     added : AddedFiles, optional

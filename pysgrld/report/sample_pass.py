@@ -146,7 +146,7 @@ class Followed(NamedTuple):
     Attributes
     ----------
     interval : Interval or None
-        Intervals of the words' probabilities; None if there are too few draws.
+        Intervals of the words' probabilities, or None if draws are too few.
     ten : (K, n) float64
         Fraction of the draws in which a word is among the ten most probable.
     draws : int

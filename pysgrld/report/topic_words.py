@@ -316,7 +316,8 @@ class SeedWord(NamedTuple):
     rank : int
         Rank among the words of the mean topic, from 1.
     ten : float or None
-        Fraction of the draws in which it is among the ten most probable; None if draws are too few.
+        Fraction of the draws in which it is among the ten most probable, or None if draws are too
+        few.
     """
 
     word: str
@@ -325,7 +326,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of the user's seed words over the samples, which show how far the data support them.
+    """Ranks of the user's seed words over the samples: a measure of their support by the data.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ class Training:
                 stopped = self._draw_exactly()
             except Stopped:  # while the refinement was being prepared
                 stopped = self.stop.reason
-        self.comm.share(False)  # tell the other ranks that no more draws follow
+        self.comm.share(False)  # no more draws follow: the other ranks leave their loop
         done = budget_was_used and keeper.step == first_step
         if not done or keeper.measured != keeper.step:  # killed before the last line
             if not (stopped and self.stage):  # measuring takes long with many topics

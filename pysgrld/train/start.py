@@ -34,7 +34,7 @@ def train(
     Returns
     -------
     RunDirectory or None
-        The run; None on all ranks but the first, which writes it.
+        The run, or None on all ranks but the first, which writes it.
 
     Raises
     ------
