@@ -158,7 +158,7 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points by number of topics for a setting of the other options; unnamed if it is the only one."""
+    """Points by number of topics for a setting of other options; unnamed if it is the only one."""
 
     name: str
     points: tuple[ChartPoint, ...]

@@ -311,7 +311,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on the calling thread."""
+    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on this thread."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}
