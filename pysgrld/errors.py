@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 
 class SgmcError(Exception):
-    """Base of all errors that sgmc raises on purpose; ``exit_code`` 70 means a bug in sgmc.
+    """Base class of all errors that sgmc raises on purpose; ``exit_code`` 70 refers to a bug in sgmc.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _leave(*_: object) -> None:
 
 
 class Severity(StrEnum):
-    """How much a message matters to the user."""
+    """Importance of a message to the user."""
 
     #: Printed with ``--verbose``.
     DETAIL = "detail"

@@ -66,7 +66,7 @@ class Documents:
 
     @property
     def tokens(self) -> int:
-        """Sum of all counts."""
+        """Number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
     @cached_property
@@ -207,7 +207,7 @@ def is_prior(values: Array) -> bool:
     """
     least, most = float(values.min()), float(values.max())
     tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
-    return bool(tiny <= least and most <= huge and least >= tiny * most)  # False for NaN
+    return bool(tiny <= least and most <= huge and least >= tiny * most)  # this is False for NaN
 
 
 class Invariant(NamedTuple):
@@ -252,7 +252,7 @@ class Minibatch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Sum of all counts."""
+        """Number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
 
@@ -354,7 +354,7 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
 class Seeds(NamedTuple):
-    """Prior counts of some words of topics, in addition to the prior that all words have.
+    """Prior counts of seed words in topics, in addition to the prior of all words.
 
     Attributes
     ----------
@@ -417,7 +417,7 @@ class Block(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Held-out entries in compressed sparse rows: ``indices`` are rows of the phi in use."""
+    """Held-out entries in compressed sparse rows; ``indices`` are rows of the current phi."""
 
     indptr: Int64s
     indices: Int32s

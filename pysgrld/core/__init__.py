@@ -57,7 +57,7 @@ def padded(k: int) -> int:
 def check_lengths(
     lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
 ) -> None:
-    """Refuse documents that are too long to be counted exactly.
+    """Refuse documents that are too long for exact counts.
 
     Parameters
     ----------

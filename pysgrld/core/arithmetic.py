@@ -1,4 +1,4 @@
-"""Arithmetic of arrays with results that are the same bits on every processor.
+"""Array arithmetic with bitwise identical results on every processor.
 
 NumPy's logarithms and exponentials, and the products that it leaves to a BLAS (``@``, ``np.dot``),
 round differently from one processor to the next. Code that computes results uses the functions of
@@ -96,13 +96,13 @@ def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
         float64, of the broadcast shape.
     """
     top = np.maximum(a, b)
-    with np.errstate(invalid="ignore"):  # of infinities
+    with np.errstate(invalid="ignore"):  # infinities are allowed
         apart = np.abs(np.subtract(a, b))
     return np.where(np.isfinite(apart), top + log1p(exp(-apart)), top)
 
 
 def normals(u: Doubles, v: Doubles) -> Doubles:
-    """Return N(0, 1) variates of pairs of uniforms in (0, 1), by Box and Muller.
+    """Return N(0, 1) variates from pairs of uniforms in (0, 1), by the method of Box and Muller.
 
     Parameters
     ----------

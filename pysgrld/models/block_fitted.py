@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run with topics in blocks of a chain; each model adds the methods on documents.
+    """A trained run with topics in blocks of a chain; each model adds methods for documents.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class BlockFitted(Fitted):
         self.blocks = blocks
         #: Names of the blocks that are priors of other blocks, each with the other block's name.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # noise that is equal for all words does not speed up the words that a topic does not use
+        # noise of equal size for all words does not move the words that a topic does not use any faster
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -107,7 +107,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint; the last draw of Gibbs refinement if the run has any."""
+        """The draw at the newest checkpoint, or the last draw of Gibbs refinement if the run has one."""
         if self.exact:
             with placed(self.record.place):
                 last = self.as_matrices(last_draw(self.record.arrays))
@@ -199,11 +199,11 @@ class BlockFitted(Fitted):
             if name in draw
         }
 
-    # ---- what the sampler does to the draws
+    # ---- how the sampler affects the draws
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process, which multiplies the step size."""
+        """Rate of an average topic's process, a factor on the step size."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:

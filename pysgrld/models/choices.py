@@ -1,4 +1,4 @@
-"""The options that the user chose for a training, before they are resolved for its corpus."""
+"""The options that the user chose for a training run, before they are resolved for its corpus."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Choices:
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """Names of options that name files, each with its file."""
+        """Pairs of an option's name and a file that the option names."""
         named = [(name, str(v)) for name, v in self.values.items() if OPTIONS[name].names_file]
         lists = str(self.values.get("stop-words", "none")).split(",")
         return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
@@ -163,7 +163,7 @@ class Choices:
         return Choices({name: v for name, v in self.values.items() if name not in names})
 
     def without_preset(self) -> Choices:
-        """Return these options without values that their preset sets."""
+        """Return these options without the values that the preset sets."""
         preset = preset_of(self.values.get("preset"), self.values.get("algo"))
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 

@@ -92,9 +92,9 @@ class ExactTokens(ExactChain):
         Number of this chain among the chains of the refinement, from 0.
     """
 
-    #: The exact sampler.
+    #: Name of the exact sampler.
     algo: ClassVar[str]
-    #: True if topics over words follow from topics of tokens, so that checkpoints omit them.
+    #: True if topics over words can be computed from topics of tokens, so that checkpoints omit them.
     follow: ClassVar[bool] = False
 
     def __init__(
@@ -189,7 +189,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, in as few bytes as possible, and the blocks."""
+        """Return the topics of all tokens, in the smallest integer type, and the arrays of the blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"

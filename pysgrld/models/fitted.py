@@ -169,7 +169,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Return the Gibbs refinement that made the draws, or None without it or a checkpoint."""
+        """Return the Gibbs refinement that made the draws, or None without refinement or checkpoint."""
         try:
             plan = plan_in(self.record.arrays)
         except CheckpointError:
@@ -327,7 +327,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the share of the corpus that each topic makes up, (K,).
+        """Return the share of each topic in the corpus, (K,).
 
         If the model has no weights of topics, they are computed from training documents. Return None
         without documents.
@@ -443,11 +443,11 @@ class Fitted(ABC):
             order = PROBABLE
         return WordScorer(phi, self.layers[at], order, self.record.tokens, totals)
 
-    # ---- what the sampler does to the draws
+    # ---- how the sampler affects the draws
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process, which multiplies the step size."""
+        """Rate of an average topic's process, a factor on the step size."""
         return 1.0
 
     def step_size(self, step: int) -> float:

@@ -85,7 +85,7 @@ def _all() -> dict[str, Option]:
     return options | shared | options_of_samplers(tuple(SAMPLERS), users)
 
 
-#: All options, by the name that is typed.
+#: All options, by the name that the user types.
 OPTIONS: dict[str, Option] = _all()
 
 #: Options that may change at every start: budget, resources, progress intervals, location.
@@ -166,7 +166,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         The message names the first wrong option.
     """
     sampler, model = kind_of(settings)
-    # options that only shape the steps of other samplers
+    # options of single samplers, refused with other samplers
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:

@@ -65,7 +65,7 @@ class CorpusFacts(NamedTuple):
 
 
 class RunOn(NamedTuple):
-    """Resources of a chain: its threads, and the callback while it waits.
+    """Resources of a chain: its threads, its processes, and the callback while it waits.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Model(ABC, Generic[R]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Fill in the model's own defaults, and its defaults of shared options, in place.
+        """Fill in the model's defaults of its own and of shared options, in place.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Model(ABC, Generic[R]):
 
     @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes that a run will need, by purpose."""
+        """Return the number of bytes that a run will need, by purpose."""
 
     # ---- training
 
@@ -270,7 +270,7 @@ class Model(ABC, Generic[R]):
 
     @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
-        """Make the scorer of draws on held-out documents over a vocabulary of V words."""
+        """Return a scorer of draws on held-out documents over a vocabulary of V words."""
 
 
 def _imported(place: str) -> type:

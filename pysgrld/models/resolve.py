@@ -23,7 +23,7 @@ from pysgrld.samplers import SAMPLERS, SamplerFacts
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Number of documents of a stream held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
-#: If fewer full samples than this fit on disk, the run stores top-word samples, too.
+#: If fewer full samples than this fit on disk, the run also stores top-word samples.
 FEW = 40
 
 
@@ -91,7 +91,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
             minibatch=minibatch,
             topics=k,
             eta=lowest_eta(value["eta"]),
-            warm_up=0,  # unknown at this point
+            warm_up=0,  # not known yet
             minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
         )
 
@@ -156,9 +156,9 @@ def restored(values: Mapping[str, Any]) -> Resolved:
 BETWEEN_SAMPLES = 10
 #: Minimum number of token visits of training per token visit that scores the current topics.
 BETWEEN_LOOKS = 40
-#: Nanoseconds of a token visit, without the part that grows with the topics.
+#: Nanoseconds of a token visit, without the part that grows with the number of topics.
 VISIT = 25.0
-#: Cost of a touched cell of a lazy row, in steps of a cell that is not lazy.
+#: Cost of stepping a cell of a lazy row, in units of stepping a cell that is not lazy.
 TOUCHED = 2
 
 
@@ -186,7 +186,7 @@ TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
 class Work(NamedTuple):
-    """Work of an iteration, or of a score.
+    """Amount of work of an iteration, or of a score.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
 #: ``w`` has the weights of a mixture's components.
 SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
 #: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, topics of tokens,
-#: scores, and what replicates and traces of the Gibbs refinement hold. Every array has an invariant.
+#: scores, and the arrays of replicates and traces of the Gibbs refinement. Every array has an invariant.
 COMMON = {
     **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "visited", "plan")},
     **{f"*spread.{name}": _COUNT for name in ("draws", "words")},
@@ -50,17 +50,17 @@ COMMON = {
     ),
     "concentration": _NOT_NEGATIVE,
 }
-#: Invariants of a checkpoint: unnormalised topics, their sums and priors are not negative.
+#: Invariants of a checkpoint: unnormalised topics, their sums, and priors must not be negative.
 STATE = COMMON | dict.fromkeys(
     ("g", "*.g", "*.sums", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m", "*.eta"),
     _NOT_NEGATIVE,
 )
 
-#: The topics over words in a sample.
+#: Name of the topics over words in a sample.
 PHI = "phi"
-#: Arrays of a sample that is kept as counts, each a matrix of one row: the number of topics that have
-#: each word, these topics, word by word, and how many tokens of the word each has, packed; and the step
-#: of the random key, its lower and its upper 32 bits.
+#: Names of the arrays of a sample that is kept as counts. Each is a matrix of one row: the number of
+#: topics that have each word; these topics, word by word; the number of tokens of the word in each of
+#: them; and the step of the random key, as its lower and its upper 32 bits. The first three are packed.
 CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
 #: Invariants of a sample that is kept as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
@@ -119,7 +119,7 @@ def _packed(numbers: Array) -> Array:
 
 
 def _unpacked(frame: Array, n: int) -> Array:
-    """Return the n integers of a frame.
+    """Return the n integers of a frame made by `_packed`.
 
     Raises
     ------

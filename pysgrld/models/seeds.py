@@ -75,7 +75,7 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
 
 
 def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
-    """Return a note on the seed words that are not in the vocabulary, or None if all are.
+    """Return a message on seed words that are not in the vocabulary, or None if all are in it.
 
     Parameters
     ----------

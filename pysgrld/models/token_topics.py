@@ -31,7 +31,7 @@ from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64
 
 
 def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
-    """Return the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw.
+    """Return the Dirichlet prior of documents: one number, or the draw's number per topic, (Kp,).
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class TokenTopics(DocumentSampler):
 
 
 class GibbsDocuments(TokenTopics):
-    """Documents by Gibbs sampling of their tokens' topics, theta integrated out.
+    """Documents by Gibbs sampling of their tokens' topics, with theta integrated out.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class WordOrder(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The heading of the words in a table."""
+        """The heading of the column of words in a table."""
         return {"probable": "top words", "distinctive": "distinctive words"}.get(
             self.name, f"words by {self}"
         )

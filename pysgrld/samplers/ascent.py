@@ -34,7 +34,7 @@ class AscentSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
-    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), whatever the corpus."""
+    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016) for every corpus."""
     del facts, settings
     return (5.0**-0.8, 5.0, 0.8)
 
@@ -83,7 +83,7 @@ class Ascent(Points):
         self.v[:], self.squares[:] = 0.0, 0.0
 
     def aim(self, key: Key, slope: EnergyGradient) -> None:
-        """Set the velocities to minus the gradient, projected; the length of the first step is
+        """Set the velocities to minus the projected gradient; the first step has a length of
         one radian.
         """
         self.rest()

@@ -34,8 +34,8 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 MOST = 1e6
 #: Width of the first interval of log eta in a slice, and of each extension of the interval.
 _WIDTH = 0.1
-#: Maximum number of points that a slice tries. It is never reached, but no loop ends by numbers
-#: alone.
+#: Maximum number of points that a slice tries. It is never reached, but guarantees that the loop
+#: ends.
 _TRIES = 200
 #: Number of topic rows in one sum of logarithms: bounds the memory, and fixes the order of summation.
 _TOGETHER = 4096
@@ -62,7 +62,7 @@ class Concentration(BlockState[Any]):
         return row
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
-        """Draw eta given all else."""
+        """Draw eta by slice sampling, given its log likelihood."""
         ordinals = np.arange(_TRIES + 2)
         u = core.uniforms(
             np.zeros(len(ordinals), np.int64),

@@ -50,7 +50,7 @@ class Geodesic(Points):
         """Make ``inner_steps`` steps A B O B A of size ``h``."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
-            # a larger velocity soon stops being finite
+            # with a larger factor velocities soon overflow
             damp = math.exp(min(-0.5 * self.friction(h), 700.0))
             self.drift(0.5 * h, damp)
             if part and settings.resample == "off":

@@ -106,6 +106,6 @@ class Mean(Rows):
         """Return a copy that stays as it is while this state continues."""
         copy = super().as_it_stands()
         if self._statistics is not None:
-            counts = self._statistics.counts.copy()  # the next sweep reuses their memory
+            counts = self._statistics.counts.copy()  # the next sweep overwrites the counts
             copy._statistics = self._statistics._replace(counts=counts)
         return copy

@@ -57,7 +57,7 @@ class LazyRows(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows that are all current, and may become lazy from now on."""
+        """Draw initial rows, which are all current and may become lazy afterwards."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
@@ -104,7 +104,7 @@ class LazyRows(Rows):
         return super().last_look(key)
 
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
-        """Copy the rows of these words, (R, Kp), and the sums, up to date; all rows if None.
+        """Return up-to-date copies of the rows of these words, (R, Kp), or all rows, and of the sums.
 
         The draws use a purpose key of their own. The sums are corrected by the new draws, so a copy
         of all rows has exact sums.
@@ -140,13 +140,13 @@ class LazyRows(Rows):
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
     def _bring(self, key: Key, words: Int32s) -> None:
-        """Step rows that have no counts by the time that they have missed; correct the sums."""
+        """Step rows without counts by the time that they have missed, and correct the sums."""
         arguments = self._missed(key, words, core.Purpose.catch_up_pass)
         together(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
-        """Return the arguments of a step of rows by the time that they have missed."""
+        """Return the kernel arguments of a step of rows by the time that they have missed."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.arguments(key, nothing) | {
             "counts": None,

@@ -67,7 +67,7 @@ class Points(BlockState[Potential]):
             "squares": np.zeros(kp),
         }
 
-    # ---- how they move
+    # ---- steps
 
     @abstractmethod
     def step(self, key: Key, statistics: Potential, h: float) -> None:

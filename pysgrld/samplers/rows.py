@@ -20,7 +20,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 def totals(statistics: Counts, block: Block) -> Doubles:
-    """Sum N_kw over words: N_k, (K,), an exact sum of integers times the factor."""
+    """Return N_k, (K,), the sum of N_kw over words: an exact sum of integers times the factor."""
     counts: Doubles = statistics.counts.sum(axis=0)[: block.shape[1]] * statistics.factor
     return counts
 
@@ -137,7 +137,7 @@ class Rows(FromRows):
     def step_by(
         self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
     ) -> None:
-        """Step all rows that this process holds by a kernel."""
+        """Step all rows that this process owns, by a kernel."""
         together(self.peers, kernel, anew=True, **self.arguments(key, counts), **options)
 
     def sum_anew(self) -> None:

@@ -32,7 +32,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Key
 
-#: Rows are lazy if the vocabulary has this many times the distinct words of a minibatch,
+#: Rows are lazy if the vocabulary has at least this multiple of the distinct words of a minibatch,
 LAZY_FROM = 2.0
 #: and if the expected mass of a topic, V eta + N/K, is at least this multiple of `DENSE`: while a
 #: topic is small all rows are stepped, and nothing would be saved.
@@ -48,7 +48,7 @@ MOST_TOKENS = 10.0
 
 @dataclass(frozen=True)
 class ScirSettings(SamplerSettings):
-    """Settings of SCIR: the rate of a topic's process, and whether rows wait until they are read."""
+    """Settings of SCIR: the rate of a topic's process, and whether rows are lazy."""
 
     cir_rate: Literal["paper", "natural"] = "paper"
     lazy: Literal["on", "off"] = "off"

@@ -42,9 +42,9 @@ def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Count
 
 
 def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
-    """Start a chain with nearly all tokens of a seed word in its topic.
+    """Change starting rows so that nearly all tokens of a seed word are in its topic.
 
-    Change the starting rows of a chain in place; each process changes the rows that it owns. The
+    The rows are changed in place; each process changes the rows that it owns. The
     start is no part of the posterior. After a random start, a small prior would often have no effect,
     as another topic would already have the word.
     """

@@ -31,7 +31,7 @@ LEAST = 1e-30
 
 @dataclass(frozen=True)
 class ShapesSettings(SamplerSettings):
-    """Settings of gamma shapes, which the model gives them.
+    """Settings of gamma shapes, which the model sets.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class ConjugateShapes(Shapes):
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
 
     def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
-        """Draw Gamma(shape, 1): a CIR transition of infinite length, on logarithms."""
+        """Draw Gamma(shape, 1) variates, by a CIR transition of logarithms of infinite length."""
         log_g = np.zeros((1, len(shape)))
         core.simplex_scir_log(
             log_g=log_g,

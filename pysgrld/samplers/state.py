@@ -169,7 +169,7 @@ class BlockState(ABC, Generic[S]):
 
     #: Names of the attributes that are its arrays, in checkpoints too: all data that a step needs.
     names: ClassVar[tuple[str, ...]]
-    #: Name of the array with a number for each topic that is not finite if the topic is not.
+    #: Name of an array with one number per topic, which is not finite if the topic is not finite.
     of_topics: ClassVar[str]
     #: The class of the state in the noise-free warm-up, or None if it has none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
@@ -193,7 +193,7 @@ class BlockState(ABC, Generic[S]):
         for name in self.names:
             setattr(self, name, arrays[name])
 
-    # ---- how it is made
+    # ---- creation
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
@@ -262,14 +262,14 @@ class BlockState(ABC, Generic[S]):
         """Continue with the same arrays when the warm-up is over."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
-    # ---- how it moves
+    # ---- steps
 
     @abstractmethod
     def step(self, key: Key, statistics: S, h: float) -> None:
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Start again as if each topic had the given tokens of the first words, (V' or less, K)."""
+        """Restart as if topics had the given counts of tokens, (at most V, K), for the first words."""
         v, k = self.block.shape
         rows = self.held_here(np.arange(v, dtype=np.int32))
         rows_with_tokens = rows[rows < len(tokens)]
@@ -288,7 +288,7 @@ class BlockState(ABC, Generic[S]):
         return topic_pace.h
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state that sampling starts from when the warm-up is over.
+        """Return the state with which sampling starts when the warm-up is over.
 
         It takes over the arrays of this one, which must not be used any more; a state that samples
         already returns itself.
@@ -359,7 +359,7 @@ class BlockState(ABC, Generic[S]):
         total += self.rows()
 
     def summary(self) -> Doubles:
-        """Return a number for each topic, (K,), that is not finite if the topic is not."""
+        """Return one number per topic, (K,), which is not finite if the topic is not finite."""
         numbers: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
         return numbers
 

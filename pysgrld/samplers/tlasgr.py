@@ -29,7 +29,7 @@ FARTHEST = 1.9
 
 @dataclass(frozen=True)
 class ScaledSettings(SamplerSettings):
-    """Settings of TLASGR and TLFSGR: what happens at the boundary of the simplex, and the weight of M."""
+    """Settings of TLASGR and TLFSGR: the treatment of the simplex's boundary, and the weight of M."""
 
     boundary: Literal["clip", "reflect"] = "clip"
     scale_weight: Steps = (0.5, 21.0, 0.7)
@@ -67,7 +67,7 @@ class TopicScales(Rows):
         estimate = np.array([statistics.level]) if self.one_scale else tokens
         m = update_scale(self.m, self.updates, estimate, Schedule(*settings.scale_weight))
         all_of_it = tokens + v * self.block.prior
-        # a topic without tokens follows its prior
+        # the scale of a topic without tokens is that of its prior
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
             **self.arguments(key, statistics),

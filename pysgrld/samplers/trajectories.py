@@ -72,7 +72,7 @@ class Trajectories(Points):
 
 
 def uniform(key: Key) -> float:
-    """Draw the one uniform of an iteration, which decides on its trajectory."""
+    """Draw the uniform of an iteration, which decides whether its trajectory is accepted."""
     index = np.zeros(1, np.int64)
     purpose = core.Purpose.sphere_accept
     return float(core.uniforms(index, index, key.seed, key.chain, purpose, key.step)[0])

@@ -21,7 +21,7 @@ START_SHAPE = 100.0
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010), whatever the corpus."""
+    """Return the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010) for every corpus."""
     del facts, settings
     return (1025.0**-0.7, 1025.0, 0.7)
 

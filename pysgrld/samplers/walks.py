@@ -39,13 +39,13 @@ AT_FIRST = 0.5
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a constant step: half of B/D, so that a token of a minibatch moves no word far."""
+    """Return a constant step, half of B/D, so that a token of a minibatch does not move a word far."""
     del settings
     return (min(LONGEST, SHARE * facts.minibatch / facts.documents), 1.0, 0.0)
 
 
 class WalkingRows(BlockState[Counts]):
-    """Rows of words in slices; samplers differ in `step`. ``hyper`` of the block is drift and spread."""
+    """Rows of words in slices; samplers differ in `step`. A block's ``hyper`` is drift and spread."""
 
     names: ClassVar[tuple[str, ...]] = ("b", "log_sums")
     of_topics = "log_sums"
@@ -58,7 +58,7 @@ class WalkingRows(BlockState[Counts]):
         return cls(block, threads, **begun(key, block, threads))
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments that both kernels have."""
+        """Return the arguments that both kernels take."""
         drift, spread = self.block.hyper
         return {
             "b": self.b,
@@ -76,7 +76,7 @@ class WalkingRows(BlockState[Counts]):
         }
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these rows, floored so that no token lacks a topic."""
+        """Return phi of these rows, with a floor so that every token can have a topic."""
         return core.walk_phi(
             b=self.b,
             log_sums=self.log_sums,
@@ -87,7 +87,7 @@ class WalkingRows(BlockState[Counts]):
         )
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Start again as if each topic had the given tokens of the first words in every slice."""
+        """Restart as if topics had the given counts of tokens for the first words, in every slice."""
         del key  # nothing is drawn
         v, k = self.block.shape
         counts = np.full((v // self.block.copies, k), AT_FIRST)

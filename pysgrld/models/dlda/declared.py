@@ -32,7 +32,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Return an option that takes the two numbers of a prior."""
+    """Return an option with the two numbers of a prior as its value."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -78,7 +78,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         ),
         "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # of the steps of gamma shapes
+        "scale-weight": SCALE_WEIGHT,  # for the steps of gamma shapes
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",
@@ -129,7 +129,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve layers, a prior for each, and sweeps."""
+        """Resolve the layers, the prior of each layer, and the number of sweeps."""
         from pysgrld.models.seeds import resolve_seeds
 
         if "topics" in user_set and value["topics"]:
@@ -151,7 +151,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[Message]:
-        """Warn of a first layer that is wider than the corpus can fill."""
+        """Warn if the first layer has more topics than the corpus can support."""
         if options.topics > facts.words:
             yield Message(
                 f"layer 1 has {options.topics} topics for {facts.words:,} words: most of them "
@@ -173,7 +173,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics of all layers and the shapes of the top one."""
+        """Start the chain of the topics of all layers and the gamma shapes of the top layer."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 

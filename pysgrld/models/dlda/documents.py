@@ -52,7 +52,7 @@ class Hyper(NamedTuple):
 
 
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Return the blocks of a deep model: topics of every layer, and the shapes of the top one.
+    """Return the blocks of a deep model: topics of every layer, and gamma shapes of the top layer.
 
     Seeds apply to the topics over words. Published settings start as in the papers, at
     Gamma(1), not at the corpus's scale.

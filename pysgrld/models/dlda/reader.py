@@ -40,7 +40,7 @@ def deep_readers(options: DeepLDAOptions) -> Readers:
 
 
 class DeepReader(Reader):
-    """Documents read by upward-downward Gibbs of their local variables, topics fixed.
+    """Documents read by upward-downward Gibbs sampling of their local variables with fixed topics.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class DeepReader(Reader):
 
 #: A topic of the layer below is shown if its share is at least this multiple of 1/K.
 ABOVE_EVEN = 3.0
-#: The topics of the top layer that are shown cover this share of the top layer's use.
+#: Fraction of the top layer's use that the shown topics of the top layer cover.
 TOP_SHARE = 0.95
 
 

@@ -1,4 +1,4 @@
-"""The chain of a Dirichlet-process mixture: documents have components, and their number changes."""
+"""The chain of a Dirichlet-process mixture, in which the number of components changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
 
 
 class MixtureChain(Mixture, Chain):
-    """A mixture with the minibatches of a corpus.
+    """A chain of a mixture with minibatches of a corpus.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class MixtureChain(Mixture, Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Variance of the sampled components relative to the posterior's, by minibatch noise alone."""
+        """Ratio of the components' variance to the posterior's that is due to minibatch noise alone."""
         if self.sampler.whole_corpus:
             return 1.0
         return noise_inflation(
@@ -100,7 +100,7 @@ class MixtureChain(Mixture, Chain):
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def figures(self) -> dict[str, float]:
-        """Return the numbers of components, and the concentration."""
+        """Return metrics: numbers of components, and the concentration."""
         return numbers_of_components(self.sizes) | {"concentration": self.concentration}
 
 

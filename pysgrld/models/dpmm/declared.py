@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dpmm.resolved import MixtureOptions
 
-#: Dirichlet prior of components, per word.
+#: Dirichlet parameter of components, per word.
 ETA = 0.5
 #: Expected number of components, for memory estimates: initial ones, and some drawn ahead.
 EXPECTED = 96
@@ -132,7 +132,7 @@ class MixtureModel(Model["MixtureOptions"]):
     expected_topics = EXPECTED
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words, and options of sticks for samplers without sticks."""
+        """Refuse several priors of words, and options of sticks for samplers without sticks."""
         if "dp-stick-step" in settings and algo not in STEPS:
             raise UsageError(f"--dp-stick-step does not apply to --algo {algo}: leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
@@ -200,7 +200,7 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return True if components have no order: the default if all of them are drawn afresh.
+    """Return True if components have no order, which is the default if all of them are redrawn.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class MixtureFitted(Fitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return the probability of each component for documents, (n, J): the weights if one is empty."""
         del ids, layer  # nothing is random, and there is one layer
-        # log 0 is minus infinity: what single precision lacks is left to the weights
+        # log 0 is minus infinity: documents that underflow in single precision get the weights
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 

@@ -32,7 +32,7 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the logarithm of the gamma function of values with many repetitions.
+    """Return the logarithm of the gamma function, quickly for values with many repetitions.
 
     Parameters
     ----------

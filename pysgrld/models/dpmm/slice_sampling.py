@@ -38,7 +38,8 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of components drawn at a time when the stick must be broken further.
 CHUNK = 16
-#: Streams of the log-gamma draws of an iteration: sticks, components, c, a Beta, and all new ones.
+#: Streams of the log-gamma draws of an iteration: sticks, components, c, a Beta variate, and new
+#: components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Entity of the uniform that chooses between the two gamma distributions of c.
 _CHOICE = 1 << 40
@@ -119,7 +120,7 @@ class Mixture:
         # Without an order the weights are Dirichlet(m_1, ..., m_k, c). If components are ordered by
         # their sticks, allocations have more information on c than their number: with sticks v_j ~
         # Beta(1 + m_j, c + ...) the draw of Escobar and West is not exact (0.04 clusters too many in
-        # a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep
+        # a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is exact. Stochastic steps keep
         # the order: a component without documents in a minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
@@ -128,7 +129,7 @@ class Mixture:
         u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
-        # draws from the prior, before the first step
+        # the state starts with draws from the prior
         self._log_sticks = np.empty((2, 0))
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
@@ -324,7 +325,7 @@ class Mixture:
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Return v and 1 - v of the pair of gammas of each stick, (2, J)."""
+        """Return v and 1 - v of each stick, (2, J), given its pair of gamma variates."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
@@ -410,7 +411,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # otherwise they are reused
+        if lacking > 0:  # else all components are reused
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 
@@ -471,7 +472,7 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            if name.endswith(".log_g"):  # the number of components of the stored state
+            if name.endswith(".log_g"):  # the stored state may have another number of components
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):
                 raise CheckpointError(

@@ -217,7 +217,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics: walks, phi, and counts."""
+    """Return the bytes that one exact chain needs for topics: random walks, phi, and counts."""
     from pysgrld.core import padded
 
     return 16 * facts.rows * padded(topics)

@@ -41,7 +41,7 @@ SWEEPS, LEARNING_SWEEPS = 10, 30
 MANY, MANY_SWEEPS = 128, 20
 #: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
 PASSES = 100
-#: A minibatch of the whole corpus, whatever its size.
+#: Size of a minibatch that has all documents of any corpus.
 _ALL_DOCUMENTS = 2**53
 
 
@@ -118,7 +118,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words, and persistent documents with minibatches."""
+        """Refuse several priors of words, and persistent documents with minibatches."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(

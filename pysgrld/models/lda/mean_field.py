@@ -1,4 +1,4 @@
-"""Documents of LDA by mean-field variational Bayes: Dirichlet(gamma_d) for their proportions.
+"""Documents of LDA by mean-field variational Bayes, with proportions Dirichlet(gamma_d).
 
 Kernel: cpp/kernels/documents_mean_field.cpp.
 """
@@ -20,7 +20,7 @@ from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 #: A document has converged when gamma changes by less than this on average over topics, as in
 #: Hoffman's code.
 TOLERANCE = 1e-3
-#: Maximum number of passes over a document that is read and not trained on.
+#: Maximum number of passes over a document that is only read, not used for training.
 PASSES = 100
 
 

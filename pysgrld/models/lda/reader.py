@@ -20,7 +20,7 @@ from pysgrld.options.priors import fixed
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Maximum number of mean-field passes over a document that is read and not trained on.
+#: Maximum number of mean-field passes over a document that is only read, not used for training.
 PASSES = 100
 
 

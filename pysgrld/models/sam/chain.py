@@ -56,7 +56,7 @@ class SphericalChain(BlockChain):
 def chain(
     options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
 ) -> SphericalChain:
-    """Start a chain: weigh the words, find the documents' mean direction, and draw topics around it.
+    """Start a chain: compute word weights and the documents' mean direction, and draw topics around it.
 
     Parameters
     ----------

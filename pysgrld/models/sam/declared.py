@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.sam.resolved import SphericalOptions
 
-#: Default number of topics, and prior of proportions.
+#: Defaults of the number of topics, and of the Dirichlet parameter of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
 #: Concentrations, per word of the vocabulary: of documents, of topics, and of the topics' mean.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
@@ -123,7 +123,7 @@ class SphericalModel(Model["SphericalOptions"]):
                     "inner-steps": 10,
                     "resample": "off",
                     "noise-estimate": "off",
-                    # sqrt(0.01 / D) for the 1,666 documents of the paper
+                    # sqrt(0.01 / D) for the paper's D = 1,666 documents
                     "step-size": (2.45e-3, 1.0, 0.0),
                 }
                 for name in ("sggmc", "gsgnht")

@@ -136,7 +136,7 @@ class SphericalFitted(BlockFitted):
 
     @cached_property
     def _idf(self) -> Doubles:
-        """The weight of each word, (V,), as of the newest checkpoint."""
+        """The weight of each word, (V,), in the newest checkpoint."""
         with placed(self.record.place):
             return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 

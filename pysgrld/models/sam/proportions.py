@@ -194,7 +194,7 @@ class Walk(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """Proportions that were drawn.
+    """Drawn proportions, and how the trajectories moved.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ class GammaFunctions(NamedTuple):
 
 
 def gamma_functions(x: Doubles) -> GammaFunctions:
-    """Compute ln Gamma and its derivatives of positive numbers, by Stirling's series of x + 8.
+    """Compute ln Gamma and its derivatives at positive numbers x, by Stirling's series at x + 8.
 
     Parameters
     ----------
@@ -189,8 +189,9 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
-    sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread  # of ln spread
-    # derivative by ln h, with rho = a at^T b h
+    # derivative of ln spread
+    sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
+    # derivative of ln h, with rho = a at^T b h
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
@@ -222,7 +223,7 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     least = np.full(right.shape[1], np.inf)
     for i in range(k):
         least = np.minimum(least, matrix[i, i])
-        # not positive definite: the solution is unusable
+        # if the matrix is not positive definite, the solution is unusable
         matrix[i, i, matrix[i, i] <= 0.0] = np.inf
         share = matrix[i + 1 :, i] / matrix[i, i]
         matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]

@@ -1,4 +1,4 @@
-"""Arguments, starts, minibatches and noise: shared by all chains on known distributions."""
+"""Arguments, starts, minibatches and noise for all chains on known distributions."""
 
 from __future__ import annotations
 

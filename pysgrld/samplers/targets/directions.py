@@ -59,7 +59,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
-    x = x / largest  # squares neither overflow nor vanish
+    x = x / largest  # so that squares neither overflow nor vanish
     return np.asarray(x / np.sqrt(dot(x, x)))
 
 
@@ -268,7 +268,7 @@ class VonMisesFisher:
         return -np.asarray(np.einsum("c...,cd->...d", share, self.kappa[:, None] * self.means))
 
     def draw(self, samples: int, *, seed: int = 0) -> Doubles:
-        """Return independent draws, exact, by Wood's rejection.
+        """Return independent exact draws, by Wood's rejection sampling.
 
         Parameters
         ----------

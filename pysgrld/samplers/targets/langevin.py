@@ -301,7 +301,8 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        if self.reduced:  # with the metric, mean and natural coordinates exchange their gradients
+        # with the metric, mean and natural coordinates use each other's gradient
+        if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
                 gradient = by_phi[..., :-1] - by_phi[..., -1:]

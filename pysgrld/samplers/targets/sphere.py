@@ -245,7 +245,7 @@ class Energy(Protocol):
 
 
 class ObservedEnergy(Energy, Protocol):
-    """An energy that depends on observations, a posterior: for minibatches.
+    """An energy that depends on observations, such as a posterior's, for use with minibatches.
 
     Attributes
     ----------
@@ -382,7 +382,7 @@ class Gradients:
 
 
 class MovingPoints:
-    """Positions and velocities of chains under a sampler; samplers differ in `step`.
+    """Positions and velocities of chains under a sampler; subclasses differ in `step`.
 
     Parameters
     ----------
