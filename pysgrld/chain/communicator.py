@@ -341,7 +341,7 @@ class Launch(NamedTuple):
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch:
-    """Return the rank and size that an MPI launcher has set for this process; without one, 0 of 1.
+    """Return the rank and size that an MPI launcher has set for this process, by default 0 and 1.
 
     Parameters
     ----------

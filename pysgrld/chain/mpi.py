@@ -381,7 +381,7 @@ class Ranks(Communicator):
         """Replace this member's share of counts by sums over all members; other counts do not change."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # the others send their counts
+        is_other = np.arange(self.size) != self.rank  # without this member itself
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)

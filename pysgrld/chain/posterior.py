@@ -74,7 +74,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
 
 
 class Settled(NamedTuple):
-    """The two averaged scores that prove convergence of a run.
+    """The two averaged scores that show the convergence of a run.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Page", "report"]
 
 
-if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
+if not TYPE_CHECKING:  # hidden, so that type checkers report unknown names
 
     def __getattr__(name: str) -> Any:
         if name in __all__:

@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that is not valid HTTP, or does not ask for a file."""
-        del message, explain  # they repeat the request
+        del message, explain  # not sent, because they repeat the request
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 

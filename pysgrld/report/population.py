@@ -204,7 +204,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return the shares in a union of groups, 1 in `inside` (G + 1,), with n effective documents."""
+        """Return the shares in the union of the groups with 1 in `inside`; n is its effective size."""
         size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (

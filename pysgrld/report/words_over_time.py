@@ -22,7 +22,7 @@ class WordsOverTime(NamedTuple):
     Attributes
     ----------
     words : (K, n) int64
-        Ids of the words of each topic that are most probable in some slice, the most probable first.
+        Ids of the words of each topic with the greatest probability in any slice, sorted by it.
     mean, low, high : (K, n, T) float64
         Probability in the topic, and the bounds of the 90 % interval; NaN if samples are too few.
     change, change_low, change_high : (K, n) float64

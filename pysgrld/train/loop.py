@@ -197,7 +197,8 @@ class Training:
                 stopped = self.stop.reason
         self.comm.share(False)  # no more draws follow: the other ranks leave their loop
         done = budget_was_used and keeper.step == first_step
-        if not done or keeper.measured != keeper.step:  # killed before the last line
+        # an earlier start may have been killed before it wrote the last line
+        if not done or keeper.measured != keeper.step:
             if not (stopped and self.stage):  # measuring takes long with many topics
                 keeper.measure()
             self._save(last=True, finished=not stopped)

@@ -209,7 +209,8 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    chosen = not {"holdout-corpus", "observed-corpus"} & choices.names  # chosen by sgmc
+    # True if sgmc chose the held-out documents, not the user
+    chosen = not {"holdout-corpus", "observed-corpus"} & choices.names
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),

@@ -110,7 +110,8 @@ def prepare(
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
                 place = run.path / "holdout" / name
-                if part.tokens and not is_there(place):  # no part is observed of whole documents
+                # the observed part is empty if whole documents are scored
+                if part.tokens and not is_there(place):
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:
                         about["slices"] = part.slices.tolist()

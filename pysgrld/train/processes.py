@@ -111,7 +111,8 @@ def run_all(
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                _urge(runs, min(seconds, 1.0))  # this process, too, may have been suspended
+                # at most a second is counted: this process may have been suspended too
+                _urge(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
     except BaseException:  # a second Ctrl-C or a bug: no process must remain
