@@ -86,7 +86,7 @@ def placed(place: str) -> Iterator[None]:
     Yields
     ------
     None
-        Nothing, while the block runs.
+        Nothing; the block runs at this point.
     """
     try:
         yield
@@ -106,7 +106,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
     arrays : mapping of str to array
         Arrays of the checkpoint.
     prefix : str, default ""
-        Beginning of the names in messages.
+        Prefix of the names in messages.
 
     Raises
     ------

@@ -39,7 +39,7 @@ from pysgrld.types import (
 
 #: Function that returns documents and their ids, or None if they are missing; it may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
-#: Pairs of kept samples: the iteration, and the matrices by name.
+#: Kept samples, each a pair of the iteration and the matrices by name.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
@@ -277,8 +277,9 @@ class Fitted(ABC):
         """Yield the samples of topics from which documents outside training are drawn.
 
         They are the stored samples; for draws of Gibbs refinement, each is replaced by their mean. In
-        a draw, words with few tokens vary. A new document would assign its words to whichever topics
-        happen to have more of them, while the topics of a training document influenced the draw.
+        a single draw, the probabilities of words with few tokens vary much. A new document would
+        assign its words to whichever topics happen to have more of them, while the topics of a
+        training document influenced the draw.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ class Extent(NamedTuple):
 
 
 class CorpusFacts(NamedTuple):
-    """The facts that a model knows of the training corpus in addition to its minibatches.
+    """Facts on the training corpus that a model gets in addition to minibatches.
 
     Attributes
     ----------
@@ -99,13 +99,13 @@ class Model(ABC, Generic[R]):
     refuses : mapping
         Reasons why this model does not use certain shared options, by name.
     shows : mapping
-        Defaults of shared options that differ here, as the help shows them, by name.
+        Defaults of shared options that differ in this model, as the help shows them, by name.
     presets : mapping
         Published settings of papers, by name.
     resolves_to : str
-        Module and name of the class of its resolved options, which is imported when it is asked for.
+        Module and name of the class of its resolved options, which is imported on demand.
     reads : str
-        Module and name of the class of its trained runs, imported likewise.
+        Module and name of the class of its trained runs, which is imported on demand, too.
     minibatch : int
         Default number of documents in a minibatch, if the corpus is large enough.
     minibatch_tokens : int
@@ -194,7 +194,7 @@ class Model(ABC, Generic[R]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Fill in the model's defaults of its own and of shared options, in place.
+        """Fill in place the model's defaults of its own options and of shared options.
 
         Parameters
         ----------

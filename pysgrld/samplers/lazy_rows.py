@@ -106,8 +106,8 @@ class LazyRows(Rows):
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
         """Return up-to-date copies of the rows of these words, (R, Kp), or all rows, and of the sums.
 
-        The draws use a purpose key of their own. The sums are corrected by the new draws, so a copy
-        of all rows has exact sums.
+        The draws have a separate purpose in random keys. The sums are corrected by the new draws, so a
+        copy of all rows has exact sums.
         """
         if words is None:
             words = np.arange(len(self.g), dtype=np.int32)

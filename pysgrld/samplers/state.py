@@ -68,7 +68,7 @@ class EnergyGradient(NamedTuple):
     ----------
     energy : float
     gradient : (V, Kp) float64
-        Euclidean: the sampler projects it. The sampler may overwrite it.
+        The Euclidean gradient, which the sampler projects and may overwrite.
     noise : (Kp,) float64 or None
         Estimated variance of a component of the gradient due to minibatch noise, or None if it was
         not requested.
@@ -298,8 +298,8 @@ class BlockState(ABC, Generic[S]):
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
         """Return the fraction of each topic's way to its conditional mean that a step ``h`` goes, (K,).
 
-        Euler steps are stable below 2; ``tokens`` (K,) are the tokens of each topic in the corpus.
-        Return None if a step is no Euler step, or has another scale.
+        Euler steps are stable if it is below 2; ``tokens`` (K,) are the tokens of each topic in the
+        corpus. Return None if a step is not an Euler step, or has another scale.
         """
         del tokens, h
         return None

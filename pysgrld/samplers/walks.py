@@ -7,7 +7,7 @@ word w in slice t of T, and ``log_sums`` (T, Kp) float64 are the logarithms of t
 slices of a word move in one step, preconditioned by the precision of the walk and of the counts together:
 
 - ``sgld`` by minibatches (Bhadury, Chen, Zhu and Liu 2016); the counts are a running mean, so that
-  the counts of a minibatch do not choose the length of their own step.
+  the counts of a minibatch do not affect the length of their own step.
 - ``mala`` given the counts of the whole corpus, word after word, accepted by Metropolis and Hastings
   (Roberts and Tweedie 1996): exact.
 
@@ -29,7 +29,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
 
-#: Step by minibatches, as a fraction of B/D: their noise then widens draws by at most a quarter.
+#: Step with minibatches, as a fraction of B/D, so that their noise widens draws by at most a quarter.
 SHARE = 0.5
 #: Longest step; and the factor on T^(-1/3), for T slices, that gives the length of a step with an
 #: accept test.

@@ -36,7 +36,7 @@ class Births:
     Parameters
     ----------
     documents : Documents
-        All documents that have a component; each has words.
+        The documents that have a component, all with words.
     words : int
         V.
     base : float

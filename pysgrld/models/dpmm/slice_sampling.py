@@ -187,7 +187,7 @@ class Mixture:
             If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # does not use sticks; they move next
+        if settings.concentration != "sticks":  # c does not depend on sticks here
             self._draw_concentration()
         if not self._ordered:
             # number occupied components from 0, and let one be born or die; all else is drawn next
@@ -240,7 +240,7 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
-        """Move sticks and components, given allocations of the given documents."""
+        """Move sticks and components, given the allocations of a set of documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes

@@ -43,7 +43,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
 
 
 class MeanFieldReader(Reader):
-    """Documents read by mean-field variational Bayes with fixed topics; no randomness, no state.
+    """Documents read by mean-field variational Bayes with fixed topics, without randomness or state.
 
     Parameters
     ----------

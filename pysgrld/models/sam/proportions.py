@@ -179,7 +179,7 @@ class Walk(NamedTuple):
     parametrisation : str
         "root": on the sphere of square roots, theta_k = x_k^2. The density of x is that of theta
         times prod_k |x_k|; it is even in every coordinate, so that no reflection is needed. "flat":
-        on the simplex itself, lines reflected at the faces, as the paper's code has it.
+        on the simplex itself, along lines that are reflected at the faces, as in the paper's code.
     trajectories, kept, leaps : int
         Number of trajectories at a visit, number of their ends that are kept, and steps of each.
     """

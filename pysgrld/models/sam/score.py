@@ -45,7 +45,7 @@ DRAWS = 200
 #: Number of proportions that importance sampling draws per document; and number of samples from one
 #: such estimate to the next.
 PROPOSALS, SPARSE = 50, 20
-#: Streams of the random numbers of proportions from the prior and of importance samples.
+#: Streams of the random numbers for proportions from the prior, and for importance samples.
 _PRIOR, _PROPOSAL = 201, 202
 
 
@@ -153,7 +153,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of the direction of the training words' frequencies, weighted equally.
+        """Return the score of one direction: the weighted word frequencies of the training documents.
 
         The score is NaN before the first draw, which has the weights of words.
         """

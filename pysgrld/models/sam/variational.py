@@ -10,7 +10,7 @@ With s = sum_k at_dk, the term of a document is
 
     J_d = kappa rho_d + E_q ln Dir(theta_d | alpha) - E_q ln q(theta_d),
     rho_d = a at_d^T bt^T v_d / (s sqrt(E_d)),
-    E_d = (s + (1 - a^2) sum_k at_dk^2 + a^2 at_d^T bt^T bt at_d) / (s (s + 1)),
+    E_d = (s + (1 - a^2) sum_k at_dk^2 + a^2 at_d^T bt^T bt at_d) / (s (s + 1)).
 
 E_d is exactly E ||beta theta_d||^2, but rho_d only approximates the expected cosine, so J is no bound. In
 an iteration, Newton steps in ln at_d increase J_d, damped by the Fisher information of q (`fit`); then

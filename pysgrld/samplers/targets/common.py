@@ -161,7 +161,7 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
     Raises
     ------
     UsageError
-        If it is anything else.
+        If the step size is anything else.
     """
     try:
         a, b, c = (step_size, 1.0, 0.0) if np.ndim(step_size) == 0 else step_size  # type: ignore[misc]
