@@ -193,7 +193,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if is_file(vocabulary, None):  # its name may be too long
+            if is_file(vocabulary, None):  # None: a name that is too long counts as missing
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None

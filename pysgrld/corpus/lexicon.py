@@ -80,7 +80,7 @@ class Lexicon:
 
     @property
     def final(self) -> bool:
-        """Whether word ids are final."""
+        """Whether word ids stay the same at the end of reading."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )

@@ -241,7 +241,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Split blocks again into blocks of `STEP` bytes, so that the blocks of a file are always equal."""
+    """Regroup data into blocks of `STEP` bytes, so that a file always gives the same blocks."""
     rest = b""
     with closing(blocks):
         try:
@@ -408,7 +408,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # a pipe returns the bytes that are ready
+        head += chunk  # a pipe may return fewer bytes than requested
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):

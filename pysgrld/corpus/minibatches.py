@@ -36,10 +36,10 @@ class Source(Protocol):
 
 
 class Feed(Protocol):
-    """Documents that come once, in order."""
+    """Source of documents that can be read only once, in order."""
 
     def take(self, n: int) -> Documents:
-        """Take the next documents: ``n``, or fewer at the end."""
+        """Return the next ``n`` documents, or fewer at the end."""
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
@@ -115,7 +115,7 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus in epochs; each depends only on the seed and the iteration.
+    """Minibatches of a stored corpus in epochs; each is a function of seed, chain and iteration.
 
     Each epoch is a new keyed permutation of the training documents, split into the minimum number
     of minibatches with at most `size` documents; their sizes differ by at most one. Otherwise a
@@ -187,7 +187,7 @@ class Epochs(NamedTuple):
 
 
 def slice_of(whole: range, rank: int, ranks: int) -> range:
-    """Return one of several contiguous slices with sizes that differ by one at most; may be empty.
+    """Return one of ``ranks`` contiguous slices, perhaps empty; their sizes differ by at most one.
 
     Parameters
     ----------

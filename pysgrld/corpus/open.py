@@ -243,13 +243,13 @@ class CorpusBuilder:
     def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
         self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
-        # A missing stop list is reported before anything is read.
+        # Lists are read here, so that a missing list is reported before any input is read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
         self.done = 0, 0  # next step to read: input and number of the step
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by word: documents, tokens
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
-        self.base = 0  # documents of earlier inputs, omitted or not
+        self.base = 0  # number of documents of earlier inputs, including omitted documents
         self.placed = True  # True if it is known which documents were omitted
         self.collector = DetailsCollector(
             work.folder / ABOUT,
@@ -279,7 +279,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
-        new = (step.input, step.number) >= self.done  # a resumed reading repeats the heading
+        new = (step.input, step.number) >= self.done  # a resumed reading yields the heading again
         if step.skipped:
             self.placed = False
         if step.skipped and self.metadata is not None and self.metadata.skipped_in is None:

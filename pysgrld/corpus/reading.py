@@ -289,7 +289,7 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if a reading option is among the names of options."""
+        """Return True if any of the given option names is a reading option."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:

@@ -107,7 +107,7 @@ def build_shard(
         }
         for record, shard_files in zip(looked, files, strict=True)
     ]
-    # the first process writes the plan of all shards, and the others compare theirs with it
+    # the first process writes the plan of all shards; other processes compare their plans with it
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
@@ -122,7 +122,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # another shard has just made it
+            with contextlib.suppress(FileExistsError):  # another process has just made it
                 path.hardlink_to(temporary)
             temporary.unlink()
     if read_small(path) != text:

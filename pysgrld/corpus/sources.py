@@ -147,7 +147,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     phrases = recorded.pop("phrases")
     for name in ("numbered", "as_recorded"):  # options that do not change the reading
         del recorded[name]
-    if phrases:  # older corpora do not record them
+    if phrases:  # older corpora do not record phrases
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}

@@ -155,7 +155,7 @@ def read(
     order: bool = False,
     among: Sequence[str] | None = None,
 ) -> Generator[Step, None, None]:
-    """Read inputs, one after the other.
+    """Yield the steps of reading inputs, one input after the other.
 
     Parameters
     ----------
@@ -323,8 +323,8 @@ class _Input:
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
-        self.folder: Path | None = None  # of texts
-        self.given = self.read = 0  # documents so far: yielded, and read but not yielded
+        self.folder: Path | None = None  # the input, if it is a folder of texts
+        self.given = self.read = 0  # number of documents yielded, and number read but not yielded
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}
         self.context = Context(

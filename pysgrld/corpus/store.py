@@ -197,7 +197,7 @@ class Corpus:
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # counts
+        if "token-pattern" not in read_options:  # a corpus of counts
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
@@ -269,7 +269,7 @@ class Corpus:
             self.about.verify()
 
     def take(self, ids: npt.ArrayLike) -> Documents:
-        """Copy documents out of the corpus.
+        """Return copies of the documents with the given ids.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class Corpus:
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
-        """Return documents at these positions, with their time slices if they have any."""
+        """Return the documents of a block with their time slices, if the corpus has any."""
         if self._slices is None:
             return block
         return replace(block, slices=self._slices[rows], copies=self._copies)
@@ -427,7 +427,7 @@ class Corpus:
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
-    """Split stored documents into blocks, by limits of entries and of documents.
+    """Yield stored documents in blocks with limited numbers of entries and of documents.
 
     Parameters
     ----------

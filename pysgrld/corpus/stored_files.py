@@ -174,7 +174,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    if version != VERSION and (version != 1 or parts):  # else, version 1 has this layout
+    if version != VERSION and (version != 1 or parts):  # version 1 without parts has this layout
         raise CorpusError(
             f"a corpus of version {version!r}, by meta.json, but this sgmc reads version {VERSION}; "
             "use the sgmc that wrote it, or build it again",

@@ -188,7 +188,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        heading, remaining = Step("", 0, 0), head  # the heading of the documents that follow
+        heading, remaining = Step("", 0, 0), head  # heading of the input with the next documents
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
             with work_folder(store) as work:

@@ -16,7 +16,7 @@ from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
-#: Number of documents surveyed, at even distances; all are surveyed if documents may be left out.
+#: Maximum number of documents surveyed, at even distances; all are surveyed if any may be left out.
 SAMPLED = 1_000
 #: A repeated text is reported if more than this fraction, and more than this number, of documents
 #: have it.

@@ -19,8 +19,7 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Maximum time in seconds that a pattern may take for a document, plus time for each megabyte of
-#: it.
+#: Maximum time for matching a document in seconds, and additional seconds for each megabyte of it.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
 #: Program of the process: it reads a pattern, then texts one by one, and answers each with its

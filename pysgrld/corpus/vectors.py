@@ -152,7 +152,7 @@ class Vector:
             lengths = np.ones(len(starts), np.int64)
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-            starts, lengths = starts[:1], np.array([len(out)])  # one piece
+            starts, lengths = starts[:1], np.array([len(out)])  # read adjacent pieces as one
         into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
             problem = copy(self._whole.view(np.uint8), width * starts, width * lengths, into)
@@ -294,7 +294,7 @@ def add_member(
     dtype: str | None = None,
     size: int = 0,
 ) -> None:
-    """Add a member to an archive: bytes, or with ``dtype``, a vector with a name in ``.npy``."""
+    """Add a member to an archive: bytes, or a vector if ``dtype`` is given (named ``*.npy``)."""
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         if dtype is not None:
             head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
@@ -329,7 +329,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # lengths in the header, before the data of the member
+                # the local header, before the member's data, has the lengths of name and extra
+                # field
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra

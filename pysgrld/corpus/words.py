@@ -63,7 +63,7 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    counts = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
+    counts = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by word: documents, tokens
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:
             if block is not None:

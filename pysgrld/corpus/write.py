@@ -347,7 +347,7 @@ def _hold(place: Path) -> int:
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # without locks the user must start only one process
+            flock(handle)  # without locks in the file system, only one process may run
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

@@ -207,7 +207,7 @@ class FieldReader:
             for name, value in zip(names, (key, title), strict=True):
                 if type(value) in _NESTED and name in self.wanted.named:
                     raise _not_plain(name, value)
-            # fields that the user has not named are left out
+            # nested values of fields that the user has not named are left out
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
         if self.wanted.everything and not self.wanted.automatic:
             others_by_name = {
@@ -441,7 +441,7 @@ _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Documents of a stream; `names` returns the names of the latest documents, once and in order.
+    """Documents of a stream; `names` returns their ids and fields, each once and in order.
 
     Parameters
     ----------
@@ -498,7 +498,7 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Return the names of the next `number` documents."""
+        """Return the ids and fields of the next `number` documents."""
         return [self._waiting.popleft() for _ in range(number)]
 
 

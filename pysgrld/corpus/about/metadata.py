@@ -174,7 +174,7 @@ class Metadata:
             yield np.where(positions < self.collector.documents, positions, -1)
 
     def _check_order(self, names: _Names, rows: Rows) -> None:
-        """Refuse to match rows by order if they may not be as many as the documents.
+        """Refuse to match rows by order if the numbers of rows and documents may differ.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> tuple[str, str] | None:
-        """Return the column that has the most ids or file names of documents, if at least half."""
+        """Return the column that matches most ids or file names; None if less than half match."""
         sample = next((names.of(block[:SAMPLED]) for block in rows() if len(block)), None)
         if sample is None or not sample.is_named:
             return None

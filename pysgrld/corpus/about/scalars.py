@@ -55,7 +55,7 @@ def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
 
 
 def integer(value: bytes) -> int | None:
-    """Return a whole number of at most 64 bits, or None for any other value.
+    """Parse a whole number of at most 64 bits; return None for any other value.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def integer(value: bytes) -> int | None:
 
 
 def real(value: bytes) -> float | None:
-    """Return a finite number, or None for any other value.
+    """Parse a finite number; return None for any other value.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ SHARE = 0.95
 #: Maximum number of values quoted in a message of the log.
 QUOTED = 5
 
-_BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # between digits
+_BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # blanks between digits
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
 #: Pattern of codes: numbers with leading zeros, or too long for 64 bits.
