@@ -77,7 +77,7 @@ def build(
     Interrupted
         After a signal.
     SgmcError
-        As `open_corpus` does.
+        The errors of `open_corpus`.
     """
     refuse_full_folder(place, OTHER_FOLDER)
     with StopFlag() as stop:

@@ -162,7 +162,7 @@ def grown(
     Raises
     ------
     SgmcError
-        As `open_corpus` and `join`.
+        The errors of `open_corpus` and `join`.
     """
     how: dict[str, Any] = {"threads": threads, "notify": listener.reading}
     first = open_corpus(

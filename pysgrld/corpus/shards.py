@@ -91,7 +91,7 @@ def build_shard(
     MismatchError
         If existing shards have other inputs or options.
     SgmcError
-        As for `build`.
+        The errors of `build`.
     """
     number, n_shards = shard
     _check(inputs, options, n_shards)

@@ -56,7 +56,7 @@ def matched_documents(
     Raises
     ------
     SgmcError
-        As `open_corpus` does.
+        The errors of `open_corpus`.
     """
     check_inputs(inputs)
     for _, block, _ in _matched(inputs, options, words, threads, notify, log):
@@ -95,7 +95,7 @@ def named_documents(
     Raises
     ------
     SgmcError
-        As `open_corpus` does.
+        The errors of `open_corpus`.
     """
     check_inputs(inputs)
     if fields:
@@ -156,7 +156,7 @@ class SinglePassCorpus:
     Raises
     ------
     SgmcError
-        As `open_corpus` does.
+        The errors of `open_corpus`.
     """
 
     def __init__(

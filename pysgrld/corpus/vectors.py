@@ -145,7 +145,7 @@ class Vector:
         Raises
         ------
         CorpusError, MissingInputError
-            As `read`.
+            The errors of `read`.
         """
         width = self.dtype.itemsize
         if lengths is None:

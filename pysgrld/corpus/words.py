@@ -58,7 +58,7 @@ def list_words(
     Raises
     ------
     UsageError, MissingInputError, CorpusError
-        As `pysgrld.corpus.open_corpus` does.
+        The errors of `pysgrld.corpus.open_corpus`.
     """
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
