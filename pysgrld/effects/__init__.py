@@ -1,1 +1,1 @@
-"""How proportions of topics go with columns of the documents' metadata."""
+"""How proportions of topics depend on columns of the documents' metadata."""

@@ -1,4 +1,4 @@
-"""Effects of columns on topics, as a person can read them: differences of predicted shares."""
+"""Effects of metadata columns on topics, in readable form: differences of predicted shares."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from pysgrld.report.population import Sampled, discoveries, sure_signs
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Numbers of documents times topics that are worked on at a time.
+#: Maximum number of documents x topics that are processed in one block.
 _CELLS = 4_000_000
 
 
 class EffectRequest(NamedTuple):
-    """A question about effects, as a person asks it.
+    """The user's question about effects.
 
     Attributes
     ----------
     formula : str
-        Over the columns of the documents.
+        Formula over the columns of the documents.
     contrasts : sequence of (column, first value, second value)
         Comparisons to make; by default the usual comparisons of every column.
     cluster : str or None
-        Column with a value for each cluster of documents.
+        Column whose values define the clusters of documents.
     layer : int or None
-        Of a deep model, counted from 1.
+        Layer of a deep model, counted from 1.
     reference : str or None
-        Value that the other values of its column are compared with; by default all pairs are.
+        Value with which the other values of its column are compared; by default all pairs are
+        compared.
     """
 
     formula: str
@@ -48,17 +49,17 @@ class EffectRequest(NamedTuple):
 
 
 class TopicEffect(NamedTuple):
-    """A topic in one comparison.
+    """One topic's result in one comparison.
 
     Attributes
     ----------
     topic : int
     first, second : Between
-        The share that is predicted at either value, for documents like these.
+        Predicted shares at the first and at the second value, for documents like these.
     difference : Between
-        The second less the first; without bounds if the documents are too few.
+        ``second`` minus ``first``; without bounds if there are too few documents.
     surely : int
-        1 if it is surely more than 0, -1 if surely less, else 0.
+        1 if the difference is surely above 0, -1 if it is surely below 0, otherwise 0.
     """
 
     topic: int
@@ -69,7 +70,7 @@ class TopicEffect(NamedTuple):
 
 
 class TopicsContrasted(NamedTuple):
-    """All topics in one contrast, by their numbers."""
+    """Results of all topics in one comparison, in the order of their numbers."""
 
     column: str
     first: str
@@ -78,19 +79,19 @@ class TopicsContrasted(NamedTuple):
 
 
 class ColumnTest(NamedTuple):
-    """Test of a whole column: is the share of a topic the same at all of its values?
+    """Test whether the share of a topic is the same at all values of a column.
 
     Attributes
     ----------
     column : str
     values : list of str
-        Values that are compared: of numbers, the points of their curve.
+        Compared values; for a column of numbers, the points of its curve.
     p : (K,) float64
-        P-values, NaN if the documents are too few.
+        P-values; NaN if there are too few documents.
     differs : (K,) bool
-        Topics whose shares differ: at most 5 % of them are expected to be wrong.
+        True for topics with differing shares; at most 5 % of these are expected to be false.
     shares : (K, values) float64
-        Predicted shares.
+        Predicted share of each topic at each value.
     """
 
     column: str
@@ -101,7 +102,7 @@ class ColumnTest(NamedTuple):
 
 
 class PredictedShares(NamedTuple):
-    """Predicted shares of all topics at one value of a column: (K,) each."""
+    """Predicted shares of all topics at one value of a column; arrays have shape (K,)."""
 
     value: str
     number: float | None
@@ -111,7 +112,7 @@ class PredictedShares(NamedTuple):
 
 
 class Effects:
-    """Effects that were estimated.
+    """Estimated effects of columns on topics.
 
     Parameters
     ----------
@@ -131,9 +132,9 @@ class Effects:
         Number of draws of the topics; 1 if the topics are taken as known.
     compared : list of TopicsContrasted
     tests : list of ColumnTest
-        One for each column that is compared.
+        A test for each compared column.
     likeness : SourceLikeness or None
-        Likeness of documents for which intervals are too narrow.
+        Similarity of documents of one source if it makes intervals too narrow, otherwise None.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class Effects:
         ]
 
     def curve(self, column: str) -> list[PredictedShares]:
-        """Return predicted shares along a column of numbers, or at each value of another."""
+        """Return predicted shares along a column of numbers, or at each value of a category."""
         points = []
         for predicted in self.design.curve(column):
             sampled = self._fit.of(predicted.mean)
@@ -170,7 +171,7 @@ class Effects:
         return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
-        """Return a table, column by column, of some topics in all comparisons: shares, not percent."""
+        """Return a table, by column, of the given topics in all comparisons; not in percent."""
         heads: tuple[str, ...] = (
             "column",
             "from",
@@ -204,10 +205,11 @@ class Effects:
         return columns
 
     def plain(self) -> dict[str, Any]:
-        """Return all of it as plain values, for the page of a run.
+        """Return all results as plain values, for the page of a run.
 
-        Of each topic in a comparison there is a row: its number; the predicted share at either value; the
-        bounds of these; the difference, its bounds, and whether it is surely more (1) or less (-1).
+        Each topic in a comparison has a row: its number; the predicted shares at both values, and
+        their bounds; the difference with its bounds; and 1 if it is surely above 0, -1 if surely
+        below 0, or else 0.
         """
         columns = dict.fromkeys(comparison.column for comparison in self.compared)
         curves = {column: self.curve(column) for column in columns}
@@ -246,7 +248,7 @@ class Effects:
         }
 
     def _test(self, column: str) -> ColumnTest:
-        """Test a whole column."""
+        """Test for each topic whether its share is the same at all values of a column."""
         points = self.design.curve(column)
         means = np.array([point.mean for point in points])
         p = self._fit.test(means[1:] - means[0])
@@ -297,14 +299,15 @@ def estimated(
     ----------
     request : EffectRequest
     columns : mapping of str to sequence
-        Values of the columns of all documents, None for a missing value; the cluster's, too.
+        Values of the columns for all documents, including the cluster column; None if a value is
+        missing.
     sorting : Sorting
     topics : (K,) int64
         The numbers of the topics.
     take : callable (rows)
-        Returns some documents.
+        Returns the documents of the given rows.
     tell : callable (what, done, total)
-        Called with the number of documents that are done.
+        Called with the number of documents done.
 
     Raises
     ------
@@ -330,7 +333,7 @@ def estimated(
 
 
 def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
-    """Number the clusters of some documents from 0; one without a value is a cluster of its own.
+    """Number the clusters of the given documents; a document without a value is its own cluster.
 
     Parameters
     ----------
@@ -342,7 +345,7 @@ def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
     Returns
     -------
     array of int64, (n,)
-        Cluster of each document.
+        Number of each document's cluster, from 0.
     """
     numbers: dict[Any, int] = {}
     chosen = (values[row] for row in rows.tolist())
@@ -358,19 +361,19 @@ def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
 def effects_of(
     results: Results, request: EffectRequest, tell: Tell = lambda label, done, total: None
 ) -> Effects:
-    """Estimate how the topics of a run go with columns of its corpus.
+    """Estimate how the topics of a run depend on columns of its corpus.
 
     Parameters
     ----------
     results : Results
     request : EffectRequest
     tell : callable (what, done, total)
-        Called with the number of documents that are done.
+        Called with the number of documents done.
 
     Raises
     ------
     MissingInputError
-        If the training corpus is not there.
+        If the training corpus is missing.
     UsageError
         If topics have no shares, or the formula does not fit the corpus's columns.
     """
@@ -397,25 +400,26 @@ def effects_of(
 def columns_asked(
     formula: str, cluster: str | None, columns: Mapping[str, Sequence[Any]]
 ) -> Mapping[str, Sequence[Any]]:
-    """Return columns, once all that are asked for are among them.
+    """Check that the formula's columns and the cluster column exist, and return all columns.
 
     Parameters
     ----------
     formula : str
-        Formula of the columns.
+        Formula over the columns.
     cluster : str or None
-        Column of clusters of documents.
+        Column with the clusters of documents.
     columns : mapping
         Values of the available columns, by name.
 
     Returns
     -------
     mapping
+        ``columns``, unchanged.
 
     Raises
     ------
     UsageError
-        If the formula does not parse, or a column is not there.
+        If the formula does not parse, or a column does not exist.
     """
     columns_of(formula, list(columns))
     if cluster is not None and cluster not in columns:
@@ -425,15 +429,15 @@ def columns_asked(
 
 
 class _Columns(Mapping[str, Sequence[Any]]):
-    """Columns of a corpus, read when they are wanted; times are dates.
+    """Columns of a corpus, each read when it is accessed; times are converted to dates.
 
     Parameters
     ----------
     about : Known
     rows : (n,) int64
-        The documents.
+        Positions of the documents.
     cluster : str or None
-        A column that is read as it is.
+        A column that is never converted to dates.
     """
 
     def __init__(self, about: Known, rows: Int64s, cluster: str | None) -> None:
@@ -454,7 +458,7 @@ class _Columns(Mapping[str, Sequence[Any]]):
 
 
 def _sorting(results: Results, layer: int, topics: Int64s) -> Sorting:
-    """Return the allocation of words to topics; without stored samples the topics are taken as known."""
+    """Allocate words to topics, given the kept samples; without samples, topics count as known."""
     mean = results.phi(layer).T[topics]
     weights = results.weights(layer)
     steps = drawn_steps(results)

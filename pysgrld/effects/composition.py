@@ -1,11 +1,11 @@
 """Regression of topic shares on columns of documents, with its sources of uncertainty.
 
-A prior that all documents share would pull the proportions of short documents towards it, and a
-regression on draws would understate the effects of columns (Mislevy 1991). This module therefore
-draws no proportions. It sorts a document's words to topics by fixed weights, and corrects the
-expected confusion of one topic with another (Hopkins & King 2010, whose categories are ours without
-a prior). The result is right on average for every document, however short, and so is every mean
-over documents.
+A prior that all documents share would pull the proportions of short documents towards its mean, and
+a regression on draws of proportions would understate the effects of columns (Mislevy 1991). This
+module therefore draws no proportions. It allocates a document's words to topics by fixed weights,
+and then corrects for the expected confusion of one topic with another (as Hopkins & King 2010 do
+for categories of documents). The resulting shares are unbiased for every document, however short,
+and so is every mean over documents.
 """
 
 from __future__ import annotations
@@ -18,34 +18,38 @@ import numpy as np
 from pysgrld.report.population import Sampled
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
-#: Weightings of the documents, and numbers of a block of these.
+#: Number of bootstrap weightings of the documents, and maximum number of values in one block.
 WEIGHTINGS, _CELLS = 400, 1 << 22
-#: Units that are weighted one by one, about: of more documents several together have one weight.
+#: Approximate maximum number of separately weighted units; with more documents, groups of documents
+#: share a weight.
 _UNITS = 20_000
-#: Number of documents that are processed at a time.
+#: Number of documents that are processed in one block.
 _CACHED = 8_192
-#: Seed of the documents' weights: the same run has the same effects.
+#: Fixed seed of the documents' weights, so that repeated calls give the same effects.
 _SEED = 1981
-#: Least weight of a topic, relative to an even one, when words are allocated: also of hardly used topics.
+#: Minimum weight of a topic when words are allocated, relative to equal weights; it applies to
+#: hardly used topics.
 _LEAST = 0.1
-#: Least degrees of freedom of a combination that is part of a test of several.
+#: Minimum degrees of freedom of a combination of coefficients in a joint test; others are left out.
 _FEWEST = 5.0
-#: Combinations shorter than this part of the longest depend on the others.
+#: A direction of combinations is redundant if its singular value is below this fraction of the
+#: greatest.
 _RANK = 1e-8
-#: Part of a unit's weight in its own prediction, at most.
+#: Maximum leverage of a unit, the weight that the unit has in its own prediction.
 _LEVERAGE = 0.99
 
 
 class Sorting(NamedTuple):
-    """Allocation of words to topics, and the correction of its errors.
+    """Allocation of words to topics, and the matrices that correct its errors.
 
     Attributes
     ----------
     weights : (V, K) float32
-        Share of each topic in the uses of a word, over all documents; any weights would do.
+        Each topic's share of a word's occurrences in all documents; results stay unbiased with any
+        weights.
     back : (S, K, K) float64
-        Inverse, for each draw of the topics, of the matrix of sorted shares of documents with one
-        topic alone.
+        For each draw of the topics, the inverse of the matrix with a row for each topic: the
+        expected allocated shares of a document that has only this topic.
     """
 
     weights: Floats
@@ -53,14 +57,14 @@ class Sorting(NamedTuple):
 
     @classmethod
     def by(cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]) -> Sorting:
-        """Allocate words to topics by the mean topics.
+        """Compute the allocation of words from the mean topics, and the corrections from the draws.
 
         Parameters
         ----------
         mean : (K, V)
             The mean topics.
         weights : (K,) float64, optional
-            Shares of the topics in the corpus; by default even.
+            Shares of the topics in the corpus; by default equal shares.
         drawn : iterable of (K, V)
             Posterior draws of the topics.
         """
@@ -73,7 +77,7 @@ class Sorting(NamedTuple):
         return cls(sorted_to, np.array(back))
 
     def shares(self, documents: Documents) -> Doubles:
-        """Return the topic shares of documents after allocating their words, (n, K); rows sum to 1."""
+        """Return uncorrected topic shares of documents, by allocated words, (n, K); rows sum to 1."""
         from scipy.sparse import csr_matrix
 
         shape = len(documents), len(self.weights)
@@ -88,32 +92,33 @@ class Sorting(NamedTuple):
 class Regression:
     """Weighted least squares of shares on columns, over chunks of documents in bounded memory.
 
-    The Bayesian bootstrap (Rubin 1981) draws the variation over other documents: documents, or
-    clusters of them, get weights of Exp(1). Only X'WX (R, P, P) and X'WU (R, P, K) are stored.
+    The Bayesian bootstrap (Rubin 1981) measures the variation over other samples of documents: each
+    document or cluster gets R random weights from Exp(1). Only X'WX (R, P, P) and X'WU (R, P, K)
+    are stored.
 
     Parameters
     ----------
     design : (n, P) float64
-        Of full rank.
+        Design matrix of full rank.
     units : (n,) int64
-        The cluster of each document, from 0; or each is a unit of its own.
+        Cluster of each document, counted from 0; if None, each document is a unit of its own.
     topics : int
-        K.
+        Number of topics K.
     weightings : int
-        R.
+        Number of weightings R.
     """
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # orthogonal columns, so that single precision suffices for a year next to a constant
+        # make columns orthogonal, so that single precision suffices for years besides a constant
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # of very many documents several share a weight: little is lost
+        # if there are very many documents, groups share a weight, which loses little accuracy
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
-        # the first place has weights of 1
+        # weighting 0 has all weights 1
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
@@ -121,12 +126,12 @@ class Regression:
         self._leverage = np.minimum(leverage, _LEVERAGE)
 
     def turned(self, contrast: Doubles) -> Doubles:
-        """Return a combination of the design's coefficients, (P,), in the basis of `coefficients`."""
+        """Convert a combination of the design's coefficients, (P,), to `coefficients`' basis."""
         solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Take the shares of the documents from ``begin`` on: chunk after chunk, in order."""
+        """Add a chunk of shares that begins with document ``begin``; chunks must come in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):
@@ -139,7 +144,7 @@ class Regression:
                 .astype(np.float32)
                 for part in (self._design[positions], block)
             )
-            transposed = x.transpose(1, 2, 0)  # every `number`-th document: they are far apart
+            transposed = x.transpose(1, 2, 0)  # documents of a group are `number` documents apart
             if self._weights is None or self._units is None:
                 weights = self._drawn(number)
             else:
@@ -159,36 +164,37 @@ class Regression:
         return sums
 
     def coefficients(self) -> Doubles:
-        """Return the regression coefficients of the shares, (1 + R, P, K): unweighted, then weighted.
+        """Return the regression coefficients of the shares, (1 + R, P, K), unweighted ones first.
 
-        They are the coefficients of orthogonal columns, which `turned` converts.
+        They belong to the orthogonal columns; `turned` converts combinations to this basis.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
-        # a weighting may nearly omit a rare level; least squares still has a solution
+        # the ridge gives a solution even if a weighting nearly omits a rare category
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and their parts of a contrast, (m,)."""
+        """Return rows of the orthogonal design, (m, P), and each row's part in a contrast, (m,)."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.turned(contrast)
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
-        """Return the factor that widens a combination of coefficients, (P,), and its degrees of freedom.
+        """Return a factor for a combination of coefficients, (P,), and its degrees of freedom.
 
-        Weights of Exp(1) vary a mean of n by (n - 1) / (n + 1) of the unbiased estimate, and
-        Student's t has n - 1 degrees of freedom. For a combination in which units have parts l, n
-        is (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
+        The factor widens the bootstrap's deviations. For a mean over n units, weights from Exp(1)
+        give (n - 1) / (n + 1) of the unbiased variance, and Student's t has n - 1 degrees of
+        freedom. For a combination in which units have parts l, n is replaced by (sum of l^2)^2 /
+        (sum of l^4), and 1 / n by the leverages of the units.
         """
         return self.freedom_along(self.turned(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return stretch and degrees of freedom, as `freedom`, of a `turned` combination, (P,)."""
+        """Return the factor and the degrees of freedom, as `freedom`, of a `turned` combination."""
         n, p = self._number, self._design.shape[1]
-        if self._units is None:  # in blocks that a processor's cache holds
+        if self._units is None:  # in blocks that fit into a processor's cache
             size = _CACHED
             parts = (self._design[a : a + size] @ way for a in range(0, n, size))
         else:
@@ -213,14 +219,14 @@ class Fit:
     Parameters
     ----------
     regression : Regression
-        That all documents were added to.
+        Regression to which all documents were added.
     back : (S, K, K) float64
-        Of `Sorting`.
+        `Sorting.back`.
 
     Attributes
     ----------
     draws : int
-        S.
+        Number of draws of the topics S.
     """
 
     def __init__(self, regression: Regression, back: Doubles) -> None:
@@ -231,14 +237,14 @@ class Fit:
         self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
 
     def influence(self, places: Int64s, shares: Floats, contrast: Doubles) -> Doubles:
-        """Return the influence of documents on a linear combination of coefficients, (m, K).
+        """Return the influence of each document on a linear combination of coefficients, (m, K).
 
         Parameters
         ----------
         places : (m,) int64
             Rows of the design.
         shares : (m, K) float32
-            Sorted shares of these documents.
+            Uncorrected shares of these documents, from `Sorting.shares`.
         contrast : (P,) float64
         """
         rows, parts = self._regression.parts(places, contrast)
@@ -247,7 +253,7 @@ class Fit:
         return influence
 
     def of(self, contrast: Doubles) -> Sampled:
-        """Return a linear combination of coefficients, (P,), of all topics, for documents like these."""
+        """Estimate a linear combination of coefficients, (P,), for all topics."""
         stretch, freedom = self._regression.freedom(contrast)
         k = self._back.shape[1]
         turned = self._regression.turned(contrast)
@@ -256,7 +262,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct the weighted shares, (R, ..., K); each draw of the topics has equally many of the R."""
+        """Correct weighted shares, (R, ..., K), each draw of topics for an equal part of the R."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)
@@ -264,20 +270,21 @@ class Fit:
         return corrected
 
     def test(self, contrasts: Doubles) -> Doubles:
-        """Test for each topic whether all of several combinations of coefficients are 0.
+        """Test for each topic whether all the given combinations of coefficients are 0.
 
-        Hotelling's T^2 with the covariance over documents and over draws of the topics, put together
-        by Rubin's rules as in `Sampled.in_errors`.
+        The test is Hotelling's T^2. The covariances over documents and over draws of the topics are
+        combined by Rubin's rules, as in `Sampled.in_errors`.
 
         Parameters
         ----------
         contrasts : (q, P) float64
-            They may depend on each other. A combination that rests on few documents is left out.
+            Combinations, which may be linearly dependent. Combinations that depend on too few
+            documents are left out.
 
         Returns
         -------
         (K,) float64
-            The p-values, NaN if the documents are too few.
+            P-values; NaN if there are too few documents.
         """
         from scipy.special import fdtrc
 
@@ -312,7 +319,7 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return ``draws`` weightings of the units.
+    """Return the number of weightings of the units for a number of draws of the topics.
 
     Parameters
     ----------
@@ -322,7 +329,7 @@ def weightings_of(draws: int) -> int:
     Returns
     -------
     int
-        A multiple of `draws`, near `WEIGHTINGS`.
+        A multiple of ``draws`` near `WEIGHTINGS`.
     """
     draws = max(2, draws)
     return draws * max(1, WEIGHTINGS // draws)

@@ -1,4 +1,4 @@
-"""Formulas over columns of documents: a matrix of regression, and comparisons that people can read."""
+"""Formulas over columns of documents: the design matrix, and comparisons that people can read."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Values of a category at most, and letters of names in messages.
+#: Maximum number of different values of a category, and of characters of a name in messages.
 LEVELS, _SHOWN = 100, 40
-#: Values of a category that are compared in all pairs, at most.
+#: Maximum number of values of a category that are compared in all pairs.
 PAIRED = 10
-#: Documents over which predictions are averaged, at most, and points of a curve.
+#: Maximum number of documents over which predictions are averaged; maximum number of points of a
+#: curve.
 _AVERAGED, POINTS = 20_000, 21
 
 
-#: What pandas calls values that are all numbers; how flags are shown.
+#: Pandas' names for types that are all numbers; texts that stand for True and False.
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 
 class Predicted(NamedTuple):
-    """Shares that are predicted of all documents if a column had one value.
+    """Prediction for all documents if a column had the same value in all of them.
 
     Attributes
     ----------
     value : str
-        As it is shown.
+        The value, as it is shown.
     number : float or None
-        The value of a column of numbers.
+        The value as a number; None if the column has categories.
     mean : (P,) float64
-        Means of the regression's columns, with the other columns of the documents as they are.
+        Means of the design matrix's columns, with the documents' other columns unchanged.
     """
 
     value: str
@@ -47,7 +48,7 @@ class Predicted(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """A column at one value and at another, compared; the other columns as they are."""
+    """Comparison of a column at two values, with the other columns unchanged."""
 
     column: str
     first: Predicted
@@ -55,27 +56,28 @@ class Contrast(NamedTuple):
 
 
 class Design:
-    """The columns of a regression, and predictions at values of the documents' columns.
+    """The design matrix of a regression, and predictions at values of the documents' columns.
 
     Parameters
     ----------
     formula : str
-        As R and formulaic write them: ``~ party + bs(year, df=4)``.
+        Formula in the syntax of R and formulaic: ``~ party + bs(year, df=4)``.
     columns : mapping of str to sequence
-        Values of each column of the documents, None for a missing value. Dates (datetime64) are
-        numbers of years in the formula, and are shown as months.
+        Values of each column of the documents, None if a value is missing. Dates (datetime64) are
+        converted to years, with fractions, for the formula, and shown as months.
 
     Attributes
     ----------
     used : (n,) int64
-        Documents that have a value in every column of the formula.
+        Positions of the documents that have a value in every column of the formula.
     matrix : (n, P) float64
+        Design matrix.
     names : list of str
-        Of its columns.
+        Names of the columns of ``matrix``.
     columns : list of str
-        The columns of the formula.
+        Columns of the documents that the formula names.
     missing : int
-        Documents that are left out.
+        Number of documents that are left out.
 
     Raises
     ------
@@ -116,7 +118,7 @@ class Design:
         self._some = self._data.iloc[::step]
 
     def _numbers(self, column: str, values: Sequence[Any]) -> Sequence[Any]:
-        """Return values of a column, with numbers of years for dates."""
+        """Return the values of a column, with dates converted to years."""
         if not any(isinstance(value, np.datetime64) for value in values):
             return values
         self._dates.add(column)
@@ -125,22 +127,22 @@ class Design:
     def comparisons(
         self, contrasts: Sequence[tuple[str, str, str]] = (), reference: str | None = None
     ) -> list[Contrast]:
-        """Return the comparisons: the requested contrasts, or the usual ones of each column.
+        """Return the requested contrasts, or by default the usual comparisons of each column.
 
-        Numbers are compared at their third quartile and their first (if these are equal, at their
-        greatest and their least). Categories are compared in all pairs if they have at most
-        `PAIRED` values; otherwise with the most frequent value.
+        Columns of numbers are compared at the first and the third quartile, or if these are equal,
+        at the minimum and the maximum. Values of a category are compared in all pairs if there are
+        at most `PAIRED` values; otherwise each is compared with the most frequent value.
 
         Parameters
         ----------
         contrasts : sequence of (column, first value, second value)
         reference : str, optional
-            Value that the other values of its column are compared with.
+            Value with which the other values of its column are compared.
 
         Raises
         ------
         UsageError
-            If a column or a value is not there.
+            If a column or a value does not exist.
         """
         if contrasts:
             return [
@@ -168,11 +170,15 @@ class Design:
         return pairs
 
     def curve(self, column: str) -> list[Predicted]:
-        """Return predictions along a column of numbers, or at each value of another."""
+        """Return predictions along a column of numbers, or at each value of a category."""
         return [self._predicted(column, value) for value in self.grid(column)]
 
     def grid(self, column: str, *, quartiles: bool = False) -> list[Any]:
-        """Return values of a column: its categories, or numbers from the least to the greatest."""
+        """Return the values of a category, or points from the least to the greatest of numbers.
+
+        With ``quartiles``, return only two points for a column of numbers: the first and the third
+        quartile, or the least and the greatest number if the quartiles are equal.
+        """
         values = self._data[column]
         if not self.is_number(column):
             return list(values.cat.categories)
@@ -184,11 +190,11 @@ class Design:
             ends = numbers.min(), numbers.max()
         points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
         if (numbers == np.round(numbers)).all():
-            points = np.unique(np.round(points))  # years are whole
+            points = np.unique(np.round(points))  # whole numbers, such as years, stay whole
         return [float(point) for point in points]
 
     def is_date(self, column: str) -> bool:
-        """Return True if the numbers of a column are years of dates."""
+        """Return True if the numbers of a column were converted from dates."""
         return column in self._dates
 
     def is_number(self, column: str) -> bool:
@@ -196,7 +202,7 @@ class Design:
         return bool(self._data[column].dtype.kind == "f")
 
     def _typed(self, column: str, text: str) -> Predicted:
-        """Return the prediction at a value that was typed."""
+        """Return the prediction at a value that the user has typed."""
         if column not in self.columns:
             raise UsageError(
                 f"contrast {column[:_SHOWN]!r}: is no column of the formula; it has "
@@ -237,7 +243,7 @@ class Design:
         return Predicted(self._shown(column, value), number, made.mean(axis=0))
 
     def _shown(self, column: str, value: Any) -> str:
-        """Return a value as it is shown: a date by its month, or by its year if it begins one."""
+        """Format a value; a date is shown by its month, or if it begins a year, by the year."""
         if not self.is_number(column):
             return str(value)
         number = float(value)
@@ -247,14 +253,14 @@ class Design:
 
 
 def years_of(day: np.datetime64) -> float:
-    """Return a day as a number of years, with the part of its year that has gone."""
+    """Convert a day to a number of years, with the elapsed part of the year as its fraction."""
     first = day.astype("datetime64[Y]")
     begin, end = (year.astype("datetime64[D]") for year in (first, first + np.timedelta64(1, "Y")))
     return 1970 + int(first.astype(int)) + float((day - begin) / (end - begin))
 
 
 def date_of(years: float) -> np.datetime64:
-    """Return the day of a number of years, the inverse of `years_of`."""
+    """Convert a number of years to a day; this is the inverse of `years_of`."""
     year = np.datetime64(int(np.floor(years)) - 1970, "Y")
     begin, end = (y.astype("datetime64[D]") for y in (year, year + np.timedelta64(1, "Y")))
     day: np.datetime64 = begin + np.timedelta64(
@@ -264,7 +270,7 @@ def date_of(years: float) -> np.datetime64:
 
 
 class _FormulaErrors:
-    """Context that reports an error of formulaic in a line."""
+    """Context manager that turns an error of formulaic into an error message of one line."""
 
     def __init__(self, formula: str) -> None:
         self._formula = formula
@@ -273,7 +279,7 @@ class _FormulaErrors:
         """Do nothing."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise an error of formulaic as a mistake of the formula."""
+        """Raise `UsageError` for an error of formulaic."""
         if isinstance(error, Exception):
             lines = [line for line in str(error).splitlines() if line.strip()]
             reason = lines[0].strip().rstrip(".") if lines else type(error).__name__
@@ -281,24 +287,25 @@ class _FormulaErrors:
 
 
 def columns_of(formula: str, available: Sequence[str]) -> list[str]:
-    """Return the columns that a formula names, in its order.
+    """Return the columns that a formula names, in the order of the formula.
 
     Parameters
     ----------
     formula : str
-        Formula over columns, as ``~ year + author``.
+        Formula over columns, such as ``~ year + author``.
     available : sequence of str
         Names of the columns of the corpus.
 
     Returns
     -------
     list of str
-        Names.
+        Names of columns.
 
     Raises
     ------
     UsageError
-        If it does not parse, names none, or one that is not there; or formulaic is not installed.
+        If the formula does not parse, names no column, or names a column that does not exist; or if
+        formulaic is not installed.
     """
     if find_spec("formulaic") is None:
         raise UsageError("effects need formulaic and pandas: pip install 'pysgrld[effect]'")
@@ -323,14 +330,14 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _named(factor: str) -> list[str]:
-    """Return the columns that a factor names: the names in backticks, and names of no function."""
+    """Return the columns that a factor names: names in backticks, and names except functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]
     plain = re.sub(r"`[^`]+`", "0", factor)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
-    except SyntaxError:  # a name that needs backticks, which formulaic omits
+    except SyntaxError:  # the factor is a name that needs backticks; formulaic has removed them
         return [factor]
     used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}
@@ -338,19 +345,19 @@ def _named(factor: str) -> list[str]:
 
 
 def _values(values: Sequence[Any]) -> Array:
-    """Return values as an array of objects, whatever they are."""
+    """Return values of any types as a one-dimensional array of objects."""
     texts = np.empty(len(values), object)
     texts[:] = values
     return texts
 
 
 def _column(name: str, values: Array) -> pandas.Series:
-    """Return a column of numbers or of categories.
+    """Convert a column to numbers if all its values are numbers, otherwise to categories.
 
     Raises
     ------
     UsageError
-        If it is constant, or text of too many values.
+        If the column is constant, has numbers that are not finite, or has too many categories.
     """
     import pandas
 
@@ -375,7 +382,7 @@ def _column(name: str, values: Array) -> pandas.Series:
 
 
 def checked_rank(design: Doubles, names: Sequence[str]) -> None:
-    """Refuse columns of a regression that are combinations of other columns.
+    """Raise an error if a column of a regression is a linear combination of other columns.
 
     Parameters
     ----------
@@ -387,7 +394,8 @@ def checked_rank(design: Doubles, names: Sequence[str]) -> None:
     Raises
     ------
     UsageError
-        Naming the first of them; or if there are too few documents.
+        If a column is a combination of the columns before it; the message names the first such
+        column. Also if there are too few documents.
     """
     n, p = design.shape
     if n <= p:

@@ -1,9 +1,9 @@
-"""Likeness of documents of one source, for which intervals of effects are too narrow.
+"""Similarity of documents of one source, which makes intervals of effects too narrow.
 
-The variance of an estimate over clusters of documents, divided by its variance if documents are
-independent, is the design effect (Kish 1965). It is measured on each document's influence on the
-estimate (Liang and Zeger 1986), so that likeness counts only if the columns of the formula vary
-between clusters, too (Moulton 1990).
+The design effect (Kish 1965) is the variance of an estimate if whole clusters of documents are
+sampled, divided by its variance if documents are independent. It is computed from each document's
+influence on the estimate (Liang and Zeger 1986), so that similarity counts only if the columns of
+the formula vary between clusters, too (Moulton 1990).
 """
 
 from __future__ import annotations
@@ -17,30 +17,32 @@ from pysgrld.effects.composition import Fit
 from pysgrld.effects.design import Contrast
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Design effect above which a warning is due: intervals are too narrow by a fifth.
+#: A warning is given if the design effect is above this; intervals are then too narrow by a fifth.
 DUE = 1.5
-#: Fewest clusters whose variance is an estimate.
+#: Minimum number of clusters from which a variance is estimated.
 FEWEST = 10
-#: Largest number of distinct values of a cluster column, relative to the documents: more values leave no
-#: pairs.
+#: Maximum number of distinct values of a cluster column, divided by the number of documents; with
+#: more values, too few documents share a value.
 _MOST_VALUES = 0.8
-#: Documents that are next to each other in the corpus, and count as one cluster.
+#: Number of consecutive documents of the corpus that count as one cluster of neighbours.
 _NEIGHBOURS = 20
-#: Documents on which likeness is measured, and the length of a row of consecutive ones.
+#: Maximum number of documents on which similarity is measured, and the number of consecutive
+#: documents in each sampled run of documents.
 _DOCUMENTS, _ROW = 50_000, 1_000
-#: Comparisons of one column that are looked at.
+#: Maximum number of comparisons of one column for which the design effect is computed.
 _COMPARISONS = 4
 
 
 class SourceLikeness(NamedTuple):
-    """Likeness of documents with the same value of a column, or next to each other.
+    """Similarity of documents with the same value of a column, or next to each other in the corpus.
 
     Attributes
     ----------
     column : str or None
         The column; None for neighbours in the corpus.
     design_effect : float
-        Variance over clusters divided by the variance over independent documents: mean over topics.
+        Variance over clusters divided by the variance over independent documents, averaged over
+        topics.
     """
 
     column: str | None
@@ -48,7 +50,7 @@ class SourceLikeness(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """A line with the finding and the remedy."""
+        """A warning in one line, with the advice to name a cluster column."""
         factor = f"too narrow by a factor of {self.design_effect**0.5:.1f}"
         if self.column is None:
             return (
@@ -62,8 +64,9 @@ class SourceLikeness(NamedTuple):
 
 
 class SampledShares:
-    """Shares of the documents on which likeness is measured: all, or rows of consecutive ones.
+    """Topic shares of the documents on which similarity is measured.
 
+    These are all documents, or if there are too many, evenly spaced runs of consecutive documents.
     If documents are left out, the design effect of scattered clusters is a lower bound.
 
     Parameters
@@ -83,7 +86,7 @@ class SampledShares:
         self._shares: Floats = np.empty((len(self.places), topics), np.float32)
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Keep the sampled documents of a chunk that begins with document ``begin``."""
+        """Store shares of the sampled documents of a chunk that begins with document ``begin``."""
         first, end = np.searchsorted(self.places, (begin, begin + len(shares)))
         self._shares[first:end] = shares[self.places[first:end] - begin]
 
@@ -94,16 +97,16 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the greatest likeness that must be reported; columns come before neighbours.
+        """Return the greatest similarity above `DUE`, of columns or else of neighbours, or None.
 
         Parameters
         ----------
         fit : Fit
         comparisons : sequence of Contrast
         columns : mapping of str to sequence
-            Values of the columns of all documents.
+            Values of the columns for all documents.
         used : (n,) int64
-            Documents of the regression.
+            Positions of the documents of the regression.
         """
         rows = used[self.places]
         influences = [
@@ -127,19 +130,19 @@ class SampledShares:
 
 
 def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Yield some comparisons of each column, evenly spaced."""
+    """Yield at most `_COMPARISONS` evenly spaced comparisons of each column."""
     for column in dict.fromkeys(each.column for each in comparisons):
         own = [each for each in comparisons if each.column == column]
         yield from own[:: -(-len(own) // _COMPARISONS)]
 
 
 def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
-    """Yield the columns whose values may be sources of documents, and the cluster of each row."""
+    """Yield each column that may name sources of documents, and the cluster of each row."""
     for name in columns:
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
         if any(isinstance(value, float) and not value.is_integer() for value in chosen):
-            continue  # a measurement, not a source
+            continue  # the column has measurements, not sources
         numbers: dict[Any, int] = {}
         clusters = np.array(
             [
@@ -153,7 +156,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:
-    """Return the variance over clusters divided by that over documents, mean over topics."""
+    """Return the design effect: the variance ratio of `SourceLikeness`, averaged over topics."""
     from scipy.sparse import csr_matrix
 
     number = int(clusters.max(initial=-1)) + 1

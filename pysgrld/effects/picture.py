@@ -1,4 +1,4 @@
-"""A picture of effects: predicted shares of topics along columns of numbers, or at each category."""
+"""Picture of effects: predicted shares of topics along columns of numbers, or at each category."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
 from pysgrld.effects.design import date_of
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
-#: Maximum number of topics and of categories in a panel, and of letters in their names.
+#: Maximum number of topics and of categories in a panel, and of characters of a category's name.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
-#: Letters of a topic's name next to its difference.
+#: Maximum number of characters of a topic's name next to its difference.
 _NAME = 32
-#: Inches of a topic's row in the panel of differences.
+#: Height, in inches, of a topic's row in the panel of differences.
 _ROW = 0.2
-#: Distance between neighbouring points of a category, in units of the distance between categories.
+#: Distance between the points of neighbouring topics at a category, relative to the distance
+#: between categories.
 _BESIDE = 0.1
 
 
@@ -32,14 +33,15 @@ def draw(
     path : Path
     effects : Effects
     topics : sequence of int
-        Their numbers. Differences of all of them are drawn, shares of the first `TOPICS`.
+        Numbers of the topics. Differences of all topics are drawn, but shares only of the first
+        `TOPICS`.
     names : mapping of int to str
         Names of the topics.
 
     Returns
     -------
     Path, int
-        The file, and the number of topics whose shares are drawn.
+        The file, and the number of topics with drawn shares.
     """
     columns = list(dict.fromkeys(comparison.column for comparison in effects.compared))
     height = max(2.4, 0.8 + _ROW * len(topics))
@@ -109,7 +111,7 @@ def _draw(
     *,
     dates: bool,
 ) -> None:
-    """Draw a topic: a line in its 90 % band, or points with bars next to the other topics' points."""
+    """Draw one topic's predicted shares, with a 90 % band for numbers, or bars for categories."""
     mean, low, high = (
         100 * np.array([part[index] for part in parts])
         for parts in zip(*((p.mean, p.low, p.high) for p in curve), strict=True)

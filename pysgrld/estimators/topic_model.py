@@ -145,7 +145,7 @@ class TopicModel(TopicTables, Transformer):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Number of occurrences of each of V words in each of n documents: whole numbers from 0 to
             2^31 - 1, of any dtype. Documents without words are left out, as they carry no
-            information. "Words" stands for a list of texts, whose words are counted as in
+            information. "Words" stands for a list of texts, with words counted as in
             ``sgmc train``; a list of lists of tokens, or of spaCy's documents; or gensim's bags of
             words. See docs/python.md, "What X may be".
         y : None

@@ -167,7 +167,7 @@ class ListedRun(NamedTuple):
         Number of iterations done.
     score : float or None
         The newest score on held-out documents: of the posterior average, or of the current topics
-        if there is no average yet; None without a score.
+        before there is an average; None without a score.
     kind : Score or None
         The kind of ``score``.
     problem : str
