@@ -1,6 +1,7 @@
 """A chain whose state consists of blocks of parameters, which it updates from minibatches.
 
-The design page calls it the river. This module does not depend on files, clocks, models or evaluation.
+The design page calls it the river. This module does not depend on files, clocks, models or
+evaluation.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from pysgrld.types import (
     wider,
 )
 
-#: Number of iterations between updates of a block's prior, if the block is updated from minibatches:
-#: each update of the prior brings all rows of the block up to date.
+#: Number of iterations between updates of a block's prior, if the block is updated from
+#: minibatches: each update of the prior brings all rows of the block up to date.
 PRIORS_EVERY = 20
 
 
 class BlockChain(Chain):
-    """A chain over the blocks of a model with one sampler, and a sampler of documents given the blocks.
+    """A chain over the blocks of a model with one sampler, and a sampler of documents given blocks.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ class BlockChain(Chain):
     comm : Communicator
         Processes that train the chain together.
     keep : bool
-        Whether every iteration visits the whole corpus, and documents continue from the end of their
-        last visit; samplers without minibatches always do so.
+        Whether every iteration visits the whole corpus, and documents continue from the end of
+        their last visit; samplers without minibatches always do so.
     priors : mapping of str to str
         For each block that is the prior of another block and is updated given it: its name, and the
         name of that block.
@@ -109,7 +110,7 @@ class BlockChain(Chain):
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[Message]:
-        """Yield remarks on the variance added by minibatches, and warnings about unsuitable settings."""
+        """Yield remarks on the variance due to minibatches, and warnings about unsuitable steps."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
@@ -126,8 +127,8 @@ class BlockChain(Chain):
                     f"than the posterior's width: intervals are credible with {exact}",
                     Severity.WARNING,
                 )
-        # Euler steps of mirrored Langevin are stable below 4: the curvature of its dual potential is at
-        # most half of V eta + N_k (Hsieh et al. 2018, section 3)
+        # Euler steps of mirrored Langevin are stable below 4: the curvature of its dual potential
+        # is at most half of V eta + N_k (Hsieh et al. 2018, section 3)
         v, k = self.topics.shape
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
@@ -141,8 +142,8 @@ class BlockChain(Chain):
     def noise_inflation(self) -> float:
         """Factor by which minibatch noise alone multiplies the posterior variance of topics.
 
-        It holds for the first sampling step and an average topic. It is exact for ``scir``, and has the
-        right order of magnitude for ``sgrld``; it is 1 if documents keep their assignments.
+        It holds for the first sampling step and an average topic. It is exact for ``scir``, and has
+        the right order of magnitude for ``sgrld``; it is 1 if documents keep their assignments.
         """
         if self._keeps:
             return 1.0
@@ -216,15 +217,16 @@ class BlockChain(Chain):
         return {**statistics, name: self._whole_counts(statistics[name])}
 
     def _whole_counts(self, part: Counts | Potential) -> Counts:
-        """Return the counts of all words, gathered from all processes, each of which owns some words."""
+        """Return the counts of all words, gathered from the processes that own the words."""
         assert isinstance(part, Counts)
         rows, counts = self.comm.everywhere(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from the topics of another chain instead of random ones, as if they were observed counts.
+        """Start from the topics of another chain, not random ones, as if they were observed counts.
 
-        The words of the other chain are the first words of this chain; the prior determines the rest.
+        The words of the other chain are the first words of this chain; the prior determines the
+        rest.
 
         Parameters
         ----------
@@ -239,7 +241,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the priors of blocks, given counts of the whole corpus or, if absent, given the block."""
+        """Draw the priors of blocks, given counts of the whole corpus or else given the block."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -286,7 +288,7 @@ class BlockChain(Chain):
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the rows that documents read in this iteration, for the words that this process owns."""
+        """Return the rows that documents now read, for the words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
@@ -312,11 +314,11 @@ class BlockChain(Chain):
         )
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of the topics of `sample` if it depends only on counts, else None."""
+        """Return the distribution of `sample`'s topics if it depends only on counts, else None."""
         return self.states[self.topics.name].law(self.key)
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros for `add_to`; empty if states are not draws that can be averaged."""
+        """Return arrays of zeros for `add_to`; empty if states are not draws to be averaged."""
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -326,8 +328,8 @@ class BlockChain(Chain):
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        For a lazy row, the expected value given the values last drawn is added: the mean is the same as
-        with `draw`, with less work and less noise.
+        For a lazy row, the expected value given the values last drawn is added: the mean is the
+        same as with `draw`, with less work and less noise.
         """
         for name, state in self.states.items():
             state.add_to(totals[name])
@@ -396,7 +398,8 @@ class BlockChain(Chain):
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Restore the state from `arrays` of a chain after ``step`` iterations.
 
-        The first of several processes gets the arrays of all documents, and continues with its part.
+        The first of several processes gets the arrays of all documents, and continues with its
+        part.
 
         Raises
         ------

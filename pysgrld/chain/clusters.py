@@ -14,8 +14,9 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Square roots of probabilities are rounded to multiples of this, so that sums of their products are
-#: exact in double precision: clusters do not depend on the linear algebra library or its threads.
+#: Square roots of probabilities are rounded to multiples of this, so that sums of their products
+#: are exact in double precision: clusters do not depend on the linear algebra library or its
+#: threads.
 _UNIT = 2.0**-20
 #: Number of square roots in a block of the matrix product, which then takes a tenth of a second.
 _BLOCK = 1 << 21
@@ -28,8 +29,9 @@ def _nothing() -> None:
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
     """Return the means of clusters of topics, (k, V) float32.
 
-    Ward's method on square roots of probabilities (Hellinger distance): repeatedly, the two clusters
-    that increase the within-cluster sum of squares least are merged, until k clusters remain.
+    Ward's method on square roots of probabilities (Hellinger distance): repeatedly, the two
+    clusters that increase the within-cluster sum of squares least are merged, until k clusters
+    remain.
 
     Parameters
     ----------
@@ -83,9 +85,10 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
-    """Return the squared distances between square roots of probabilities, (n, n), without rounding error.
+    """Return squared distances between square roots of probabilities, (n, n), without rounding.
 
-    They are computed in blocks, so that each step is short and at most two blocks of roots are in memory.
+    They are computed in blocks, so that each step is short and at most two blocks of roots are in
+    memory.
 
     Parameters
     ----------
@@ -126,7 +129,7 @@ def _roots(topics: Floats) -> Doubles:
 
 
 def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
-    """Return the cluster of each topic, 0 to k - 1, (n,); clusters are numbered by their first members.
+    """Return the cluster of each topic, 0 to k - 1, (n,); the first members determine the order.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
 

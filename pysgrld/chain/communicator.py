@@ -95,14 +95,15 @@ class Requested(NamedTuple):
     batch, ordered : Minibatch
         The original batch, and the batch with its words sorted by owner.
     sent, taken : (P,) int64
-        For each rank, the number of words that this rank requests from it, and the number of words that
-        it requests from this rank.
+        For each rank, the number of words that this rank requests from it, and the number of words
+        that it requests from this rank.
     requested : (n,) int32
         Words that are requested from this rank, one rank after the other.
     held : (R,) int32
         The distinct requested words, sorted.
     order : (n,) int64
-        Row numbers of ``requested`` sorted by word; requests of this rank itself have the first numbers.
+        Row numbers of ``requested`` sorted by word; requests of this rank itself have the first
+        numbers.
     begins : (R + 1,) int64
         Start of each distinct word in ``order``, and the end of the last one.
     """
@@ -120,21 +121,22 @@ class Requested(NamedTuple):
 class Communicator:
     """The ranks that train one chain, as seen from one rank; this base class is a single process.
 
-    The rows of the topics over words are divided among the ranks. Each rank owns the rows of a part of
-    the words, updates them, and sends the other ranks the rows that their documents read. The first rank
-    receives all rows when it needs them. Every rank makes the collective calls in the same order.
-    `pysgrld.chain.mpi.Ranks` implements the communicator for an MPI launch.
+    The rows of the topics over words are divided among the ranks. Each rank owns the rows of a part
+    of the words, updates them, and sends the other ranks the rows that their documents read. The
+    first rank receives all rows when it needs them. Every rank makes the collective calls in the
+    same order. `pysgrld.chain.mpi.Ranks` implements the communicator for an MPI launch.
 
     Attributes
     ----------
     rank, size : int
-        Number of this process, from 0, and number of processes. Only the first process writes files.
+        Number of this process, from 0, and number of processes. Only the first process writes
+        files.
     read : callable
-        Returns the rows that documents of this iteration read, for the words that this rank owns. The
-        chain sets it if other ranks exist.
+        Returns the rows that documents of this iteration read, for the words that this rank owns.
+        The chain sets it if other ranks exist.
     fetched : RowsHere
-        The rows that the last `fetch` has read for the words that this rank owns. `fetch` sets it if
-        other ranks exist.
+        The rows that the last `fetch` has read for the words that this rank owns. `fetch` sets it
+        if other ranks exist.
     host, library : str
         Host of this process, and the library that sends the messages.
     """
@@ -152,7 +154,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this rank's orders and amount of work to all ranks; return the orders and work of all.
+        """Send this rank's orders and amount of work to all ranks; return those of all ranks.
 
         Parameters
         ----------
@@ -203,8 +205,8 @@ class Communicator:
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this rank, and combine the results of all ranks.
 
-        Each rank gets the sums of statistics by word for the words that it owns; all ranks get the other
-        results. Values of documents are in the order of the ranks.
+        Each rank gets the sums of statistics by word for the words that it owns; all ranks get the
+        other results. Values of documents are in the order of the ranks.
 
         Parameters
         ----------
@@ -235,7 +237,7 @@ class Communicator:
         step()
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in the rows from other ranks."""
+        """Allgather an array with a row for each unit of topics: fill in other ranks' rows."""
 
     def total(self, counts: Int64s) -> Int64s:
         """Return the sum over the ranks of each element of a short integer array."""
@@ -280,7 +282,7 @@ class Communicator:
         return dict(arrays or {})
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first rank, in the order of the ranks; other ranks return their own rows."""
+        """Gather rows on the first rank, in rank order; other ranks return their own rows."""
         return rows
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
@@ -324,8 +326,8 @@ ALONE = Communicator()
 # ---- launchers
 
 
-#: Environment variables of launchers, with rank and size; the launcher nearest to the process is first:
-#: Open MPI, then MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM.
+#: Environment variables of launchers, with rank and size; the launcher nearest to the process is
+#: first: Open MPI, then MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),

@@ -36,20 +36,21 @@ CHAINS = 4
 TOGETHER = 2
 #: Number of draws of all chains together.
 DRAWS = 200
-#: Minimum number of sweeps of each chain for intervals: with fewer sweeps, draws depend on the initial
-#: state, so that a shorter refinement runs only if the user requests it (docs/calibration.md).
+#: Minimum number of sweeps of each chain for intervals: with fewer sweeps, draws depend on the
+#: initial state, so that a shorter refinement runs only if the user requests it
+#: (docs/calibration.md).
 FEWEST = 400
-#: Minimum number of sweeps of each chain if no budget is given, and maximum number of token visits for
-#: which this minimum applies. More sweeps increase the effective sample size of words and documents,
-#: but hardly that of shares of topics.
+#: Minimum number of sweeps of each chain if no budget is given, and maximum number of token visits
+#: for which this minimum applies. More sweeps increase the effective sample size of words and
+#: documents, but hardly that of shares of topics.
 ENOUGH, AFFORDED = 400, 3.2e9
 #: The same minimum for topics over time, which mix more slowly because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
 #: Ratio of the time of a token visit in a collapsed sweep to that in a training minibatch.
 COST = 2.5
-#: Training before a Gibbs refinement has converged if doubling its length improves the score by less
-#: than this fraction. It is larger than otherwise, because the refinement uses only the last state of
-#: training, not averages over its draws.
+#: Training before a Gibbs refinement has converged if doubling its length improves the score by
+#: less than this fraction. It is larger than otherwise, because the refinement uses only the last
+#: state of training, not averages over its draws.
 SETTLED_BEFORE = 0.02
 #: Minimum number of posterior samples of training for this: half as many as without a refinement.
 SAMPLES_BEFORE = 25
@@ -128,11 +129,11 @@ class ExactChain(BlockChain, ABC):
         ----------
         sweeps : int
         others : sequence of ExactChain
-            Chains from the same initial state with the same number of sweeps; the draws of a chain do not
-            depend on the other chains.
+            Chains from the same initial state with the same number of sweeps; the draws of a chain
+            do not depend on the other chains.
         waiting : callable, optional
-            Called regularly; it may raise an exception to stop. The next call then draws the remaining
-            variables.
+            Called regularly; it may raise an exception to stop. The next call then draws the
+            remaining variables.
         """
 
     @abstractmethod
@@ -172,8 +173,8 @@ class ExactStage:
     begun : int
         Iteration of training at which the refinement begins.
     sweeps : int
-        Total number of sweeps of each chain; the number after the burn-in is rounded down to a multiple
-        of the interval between draws.
+        Total number of sweeps of each chain; the number after the burn-in is rounded down to a
+        multiple of the interval between draws.
     threads : int
         Maximum number of threads; chains sweep at the same time on several threads.
 
@@ -231,13 +232,13 @@ class ExactStage:
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """In the ``with`` block, run the chains in parallel on the available threads, and keep draws.
+        """In the ``with`` block, run the chains in parallel on the threads, and keep draws.
 
         Parameters
         ----------
         keep : callable
-            Called for each draw with a copy of its chain, while `step` and `draws` have the values of
-            this draw; returns the draw in the form of a sample if it is kept, else None.
+            Called for each draw with a copy of its chain, while `step` and `draws` have the values
+            of this draw; returns the draw in the form of a sample if it is kept, else None.
         """
         number, self._keep = min(self.threads, len(self.chains)), keep
         if number < 2:
@@ -254,7 +255,8 @@ class ExactStage:
     def advance(self, waiting: Callable[[], None] = lambda: None) -> None:
         """Sweep until the next draw, or until the end of the burn-in.
 
-        With several threads, a draw is averaged, scored and kept while the chains sweep to the next one.
+        With several threads, a draw is averaged, scored and kept while the chains sweep to the next
+        one.
 
         Parameters
         ----------
@@ -303,8 +305,8 @@ class ExactStage:
         Parameters
         ----------
         waiting : callable
-            Called between sweeps; it may raise an exception to stop. The replicate is then run again from
-            its start.
+            Called between sweeps; it may raise an exception to stop. The replicate is then run
+            again from its start.
         """
         assert self._spread is not None
         self._take()
@@ -378,7 +380,8 @@ class ExactStage:
         ----------
         arrays : mapping
         sweeps : int
-            New total number of sweeps of each chain; smaller numbers than the planned one are ignored.
+            New total number of sweeps of each chain; smaller numbers than the planned one are
+            ignored.
 
         Raises
         ------
@@ -409,7 +412,8 @@ class ExactStage:
             self._spread = WordSpread(self.chains[0].top_words)
 
 
-#: Function that stores a draw if due: it returns the draw in the form of a sample if stored, else None.
+#: Function that stores a draw if due: it returns the draw in the form of a sample if stored, else
+#: None.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
@@ -472,7 +476,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the averages in a checkpoint: over draws of the refinement if it has any, else of training.
+    """Return the averages in a checkpoint: over the refinement's draws if any, else of training.
 
     The names of the arrays are the same in both cases.
 
@@ -527,7 +531,7 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return the values of a watched quantity, (S, n), one row for each draw, or None if it is missing.
+    """Return a watched quantity, (S, n), with one row for each draw, or None if it is missing.
 
     Parameters
     ----------

@@ -63,7 +63,8 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # the main thread sends all messages, except the abort of a member that has waited too long
+            # the main thread sends all messages, except the abort of a member that has waited too
+            # long
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
@@ -89,7 +90,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this member's orders and amount of work to all members; return the orders and work of all.
+        """Send this member's orders and amount of work to all members; return those of all members.
 
         Raises
         ------
@@ -116,9 +117,9 @@ class Ranks(Communicator):
     ) -> tuple[Meeting, bool]:
         """Return the orders and the work of all members, and whether their digests differ.
 
-        All are combined by a bitwise OR in one message: the numbers of documents and tokens, at separate
-        places for each member; the orders; the digest and its complement. The results for these two have
-        a common bit if and only if the digests of two members differ.
+        All are combined by a bitwise OR in one message: the numbers of documents and tokens, at
+        separate places for each member; the orders; the digest and its complement. The results for
+        these two have a common bit if and only if the digests of two members differ.
         """
         sizes = np.zeros((self.size, 2), np.uint64)
         if batch is not None:
@@ -228,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for ``rows`` rows like the rows of an array; it is reused for the same name."""
+        """Return memory for ``rows`` rows like those of an array, which is reused by its name."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -241,7 +242,7 @@ class Ranks(Communicator):
 
     @property
     def _own(self) -> slice:
-        """Return the slice of this member's own words among the minibatch's words sorted by owner."""
+        """Return the slice of this member's words among the minibatch's words sorted by owner."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
@@ -287,7 +288,7 @@ class Ranks(Communicator):
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all members, in the order of the members, given their numbers of rows."""
+        """Return the rows of all members, in member order, given their numbers of rows."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
@@ -303,7 +304,7 @@ class Ranks(Communicator):
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in the rows from other members."""
+        """Allgather an array with a row for each unit of topics: fill in other members' rows."""
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
@@ -339,7 +340,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield each member except the first with the rows that it owns, a limited number at a time."""
+        """Yield each member but the first with the rows that it owns, in limited numbers."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -364,7 +365,7 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Replace counts by their sums over members: small arrays by Allreduce, large ones in shares."""
+        """Replace counts by sums over members: small arrays by Allreduce, large ones in shares."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -378,7 +379,7 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Replace this member's share of counts by sums over all members; other counts do not change."""
+        """Replace this member's share of counts by sums over all members, and no other counts."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # without this member itself
@@ -408,10 +409,11 @@ class Ranks(Communicator):
             )
 
     def figures(self) -> dict[str, float]:
-        """Return the number of members, seconds of messages, of sampling and of moving, and bytes sent.
+        """Return the number of members, seconds of messages, sampling and moving, and bytes sent.
 
-        The seconds of messages include waiting. The seconds of moving are for updates of this member's
-        part of the topics. Bytes include the counts, words and topics sent to other members.
+        The seconds of messages include waiting. The seconds of moving are for updates of this
+        member's part of the topics. Bytes include the counts, words and topics sent to other
+        members.
         """
         return {
             "ranks": self.size,
@@ -435,7 +437,7 @@ class Ranks(Communicator):
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value, without checking for members that failed since the last meeting."""
+        """Allgather a plain value, without a check for members that failed since a meeting."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
@@ -470,7 +472,7 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first member, in the order of the members; others return their own rows."""
+        """Gather rows on the first member, in member order; other members return their own rows."""
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
@@ -507,7 +509,7 @@ class Ranks(Communicator):
         return whole[: begins[1]]
 
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
-        """Send an array to another member, or receive it, in pieces, by `message`; return the array."""
+        """Send an array to another member, or receive it, in pieces by `message`; return it."""
         flat = rows.reshape(-1).view(np.uint8)
         for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
@@ -555,8 +557,8 @@ class Ranks(Communicator):
     def _give_up(self, code: int) -> None:
         """End the processes of all members, or only this process if the library does not respond.
 
-        Ending only this process would not be enough: a launcher may then report the exit code of another
-        process that it has killed (9).
+        Ending only this process would not be enough: a launcher may then report the exit code of
+        another process that it has killed (9).
         """
         aborts = threading.Thread(target=self.comm.Abort, args=(code,), daemon=True)
         aborts.start()

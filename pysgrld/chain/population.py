@@ -1,18 +1,19 @@
 """Draws of topics for other texts like these, which vary as topics of resampled documents do.
 
-The posterior assumes that the words of a document are independent draws given its topics. In real text
-they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan 2009).
-Topics of another sample of documents therefore differ more than posterior draws do. Replicates, which
-are chains that continue on documents resampled with replacement, measure how much more.
+The posterior assumes that the words of a document are independent draws given its topics. In real
+text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
+2009). Topics of another sample of documents therefore differ more than posterior draws do.
+Replicates, which are chains that continue on documents resampled with replacement, measure how much
+more.
 
-All computations use square roots of probabilities, because their variance depends little on their size.
-For the top words of each topic, the variance between replicate means is moderated as in Smyth (2004). A
-few replicates carry little information about a single word. Therefore the posterior variance, multiplied
-by the mean ratio of the two variances over the topic, counts as `PRIOR_FREEDOM` further degrees of
-freedom. If replicates of a topic vary less than posterior draws, they were too short for a topic that
-mixes slowly, or the chains of the refinement disagree: posterior draws are then used for the topic. For
-single words, the variance has no such lower limit: with few replicates and independent documents, half
-of the words would be below it by chance.
+All computations use square roots of probabilities, because their variance depends little on their
+size. For the top words of each topic, the variance between replicate means is moderated as in Smyth
+(2004). A few replicates carry little information about a single word. Therefore the posterior
+variance, multiplied by the mean ratio of the two variances over the topic, counts as
+`PRIOR_FREEDOM` further degrees of freedom. If replicates of a topic vary less than posterior draws,
+they were too short for a topic that mixes slowly, or the chains of the refinement disagree:
+posterior draws are then used for the topic. For single words, the variance has no such lower limit:
+with few replicates and independent documents, half of the words would be below it by chance.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Number of replicates on resampled documents.
 REPLICATES = 4
-#: Number of top words of a topic for which the variance is measured; other words keep posterior draws.
+#: Number of top words of a topic for which the variance is measured; other words keep posterior
+#: draws.
 WORDS = 256
 #: Degrees of freedom of the posterior variance in the moderated variance.
 PRIOR_FREEDOM = 6
 #: Number of top words of a topic over which the ratio of the variances is averaged.
 _RATIO_WORDS = 20
-#: Part of the seed that makes the random numbers of `PopulationDraws` independent of others of the run.
+#: Part of the seed that makes the random numbers of `PopulationDraws` independent of others of the
+#: run.
 _SEED = 2006
 _PREFIX = "spread."
 
@@ -154,10 +157,10 @@ class _Parts(NamedTuple):
 class PopulationDraws:
     """Transformation of posterior draws of topics into draws for other texts like these.
 
-    A draw is the centre, plus a scaled posterior deviation, plus a random combination of the deviations
-    of the replicates; the deviations follow Student's t, because replicates are few. The variance of a
-    draw is the moderated variance, and words and topics are correlated as in the posterior draws and the
-    replicates.
+    A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
+    deviations of the replicates; the deviations follow Student's t, because replicates are few. The
+    variance of a draw is the moderated variance, and words and topics are correlated as in the
+    posterior draws and the replicates.
 
     Parameters
     ----------
@@ -212,7 +215,7 @@ class PopulationDraws:
 
     @property
     def width(self) -> Doubles:
-        """Ratio of the standard deviations of these and of posterior draws, (K,): mean over top words."""
+        """Ratio of standard deviations of these to posterior draws, (K,): mean over top words."""
         parts = self._parts
         roots, values = self._spread.means
         posterior = np.maximum(values - roots**2, 1e-300)
@@ -221,7 +224,7 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Return the top words' probabilities in the draw of a step, (K, W), given posterior ones."""
+        """Return probabilities of the top words in a step's draw, (K, W), given posterior ones."""
         parts, number = self._parts, len(self._spread.replicates)
         generator = np.random.default_rng([*self._address, step])
         scale = math.sqrt(self.freedom / generator.chisquare(self.freedom))
@@ -264,7 +267,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return the ranks of words among the top words of their topics, (K, n); -1 for other words."""
+        """Return the ranks of words among their topics' top words, (K, n); -1 for other words."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

@@ -1,4 +1,4 @@
-"""Running averages of the score and the topics over posterior samples, and a test of convergence."""
+"""Running averages of score and topics over posterior samples, and a test of convergence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ SETTLED = 0.005
 #: but not before this number of posterior samples.
 SETTLED_SAMPLES = 50
 
-#: Names of arrays in a checkpoint: number of samples, averaged scores, and sum of samples of a block.
+#: Names of arrays in a checkpoint: number of samples, averaged scores, and sum of samples of a
+#: block.
 PREFIX = "posterior."
 #: Names of arrays in a checkpoint: the state of the scorer of training documents, and its averaged
 #: score after each sample.
@@ -95,7 +96,7 @@ def has_settled(
     least: float = SETTLED,
     fewest: int = SETTLED_SAMPLES,
 ) -> bool:
-    """Return True if the second half of the posterior samples has improved the score by less than 0.5 %.
+    """Return True if doubling the number of samples has improved the score by less than 0.5 %.
 
     Parameters
     ----------
@@ -127,10 +128,11 @@ class Posterior:
     keep_mean : bool
         Whether the mean of the topics is computed.
     least : float
-        The score has converged if doubling the sampling time improves it by less than this fraction.
+        The score has converged if doubling the sampling time improves it by less than this
+        fraction.
     watch : Scorer or None
-        Scorer of training documents, which detects convergence if no documents are held out. Its score
-        is not reported otherwise, because it is not a score of new documents.
+        Scorer of training documents, which detects convergence if no documents are held out. Its
+        score is not reported otherwise, because it is not a score of new documents.
 
     Attributes
     ----------
@@ -139,8 +141,8 @@ class Posterior:
     first : int
         Iteration of the first posterior sample.
     score : float
-        Averaged score at the last sample; NaN before the first. An approximation has no samples: for
-        it, the score of its topics when they were last scored.
+        Averaged score at the last sample; NaN before the first. An approximation has no samples:
+        for it, the score of its topics when they were last scored.
     """
 
     def __init__(
@@ -181,8 +183,9 @@ class Posterior:
     def take_sample(self, chain: Chain | None = None) -> None:
         """Add the current topics of a chain as a sample; for an approximation, only score them.
 
-        The mean uses the expected values of lazy rows: they need not be drawn, and the mean is the same
-        with less noise. Held-out documents are scored with a draw of the topics at their words.
+        The mean uses the expected values of lazy rows: they need not be drawn, and the mean is the
+        same with less noise. Held-out documents are scored with a draw of the topics at their
+        words.
 
         Parameters
         ----------
@@ -217,8 +220,8 @@ class Posterior:
     def settled(self) -> Settled | None:
         """Return the scores that show convergence, or None if the score has not converged.
 
-        The score has converged if doubling the sampling time has improved it by less than `least`. This
-        depends only on posterior samples, so that the same seed ends at the same iteration.
+        The score has converged if doubling the sampling time has improved it by less than `least`.
+        This depends only on posterior samples, so that the same seed ends at the same iteration.
         """
         scorer, history = self.scorer, self._history
         if self.watch is not None:
@@ -238,7 +241,8 @@ class Posterior:
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which all averages and the scorer can be restored exactly.
 
-        Before the first sample, the sums are left out, because they may be larger than all other arrays.
+        Before the first sample, the sums are left out, because they may be larger than all other
+        arrays.
         """
         arrays: dict[str, Array] = {
             _SAMPLES: np.array([self.samples]),
@@ -282,11 +286,11 @@ class Posterior:
 
 
 def thinned(samples: int, limit: int) -> range:
-    """Return the numbers, from 1, of the samples that are kept after ``samples`` samples were taken.
+    """Return the numbers, from 1, of the samples that are kept after ``samples`` were taken.
 
-    Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and so on;
-    this spacing is the step of the range. The result depends only on the number of samples, so that a
-    resumed run keeps the same samples.
+    Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and
+    so on; this spacing is the step of the range. The result depends only on the number of samples,
+    so that a resumed run keeps the same samples.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Visit(NamedTuple):
 
 
 class Chain(ABC):
-    """One Markov chain over the global parameters of a model; methods that read it do not change it.
+    """One Markov chain over the global parameters of a model; reading it does not change it.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Chain(ABC):
         """Return the arrays of a kept sample, with a row for each topic (`pysgrld.core.draws`)."""
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of the topics of `sample` if it depends only on counts, else None."""
+        """Return the distribution of `sample`'s topics if it depends only on counts, else None."""
         return None
 
     def totals(self) -> dict[str, Doubles]:
@@ -170,7 +170,7 @@ class Chain(ABC):
         return  # most kinds of chains run in one process
 
     def gather(self) -> None:
-        """Gather the variables of all processes' documents on the first process of the communicator.
+        """Gather the variables of all processes' documents on the communicator's first process.
 
         All processes must call it; the first one has the variables until the next iteration.
         """
@@ -206,8 +206,8 @@ class Chain(ABC):
 class DocumentSampler(ABC):
     """Method that samples, or fits, the documents of a minibatch given a draw of the topics.
 
-    An instance has scratch memory, so that only one thread may use it at a time. By default it stores
-    nothing between visits.
+    An instance has scratch memory, so that only one thread may use it at a time. By default it
+    stores nothing between visits.
 
     Attributes
     ----------
@@ -218,11 +218,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Store the variables of the given documents, which are the whole corpus, between visits."""
+        """Store the variables of these documents, which are the whole corpus, between visits."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Set initial variables that fit the given topics, if documents store variables between visits.
+        """Set initial variables that fit the topics, if documents store variables between visits.
 
         Parameters
         ----------

@@ -13,7 +13,8 @@ import bisect
 import math
 from typing import NamedTuple
 
-#: A rank is busy if it spends at least this fraction of its time on sampling documents or moving topics.
+#: A rank is busy if it spends at least this fraction of its time on sampling documents or moving
+#: topics.
 BUSY = 0.5
 #: The number of distinct words in documents grows as the number of documents to this power (Heaps'
 #: law).
@@ -53,8 +54,8 @@ class Cost(NamedTuple):
         ranks : int
             Number of ranks, at least 2.
         whole, shared, exchange : float
-            Seconds of an iteration of this rank; of these, the seconds for its documents and its part of
-            the topics, and the seconds for messages.
+            Seconds of an iteration of this rank; of these, the seconds for its documents and its
+            part of the topics, and the seconds for messages.
         latency : float
             Seconds of an empty message.
         """
@@ -68,8 +69,9 @@ class Cost(NamedTuple):
         """Return the number of consecutive messages of an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # three reductions, and six messages to each other rank: number of words, words, topics, counts,
-        # and changes in the sums of topics by rows that are brought up to date and by rows that are moved
+        # three reductions, and six messages to each other rank: number of words, words, topics,
+        # counts, and changes in the sums of topics by rows that are brought up to date and by rows
+        # that are moved
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
@@ -79,7 +81,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the ratio of distinct words in the minibatch to distinct words in one rank's part."""
+        """Return the ratio of distinct words in the minibatch to those in one rank's part."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -92,11 +94,11 @@ class Cost(NamedTuple):
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks, from 1 to `MOST`, such that all ranks are busy (`BUSY`)."""
+        """Return the maximum number of ranks, at most `MOST`, such that all are busy (`BUSY`)."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Return the minibatch's growth factor at which ``ranks`` ranks are busy, for equal words."""
+        """Return the minibatch's growth factor that keeps ``ranks`` ranks busy, for equal words."""
         waits = self.read / self.words(ranks) + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

@@ -1,4 +1,4 @@
-"""Watchdog of a process that waits for other processes: it reports a long wait or ends the process."""
+"""Watchdog of a process that waits for others: it reports a long wait, or ends the process."""
 
 from __future__ import annotations
 

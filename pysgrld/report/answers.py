@@ -119,16 +119,16 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return groups with a surely higher share than other documents, the greatest share first."""
+        """Return groups with a surely higher share than other documents, greatest share first."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
-    """Return the documents that most surely have each topic; topics are sorted by weight, descending.
+    """Return the documents that most surely have each topic; topics are sorted by falling weight.
 
-    A topic's documents are sorted by the lower bound of its share, so that short documents do not come
-    first by chance.
+    A topic's documents are sorted by the lower bound of its share, so that short documents do not
+    come first by chance.
 
     Parameters
     ----------
@@ -225,8 +225,8 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     Raises
     ------
     UsageError
-        If the vocabulary lacks the word (the message names words of similar spelling), or topics are
-        directions.
+        If the vocabulary lacks the word (the message names words of similar spelling), or topics
+        are directions.
     """
     if results.fitted.signed:
         raise UsageError("--word: directions have entries, not shares of a word's uses")

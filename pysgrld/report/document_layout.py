@@ -16,13 +16,16 @@ FEWEST = 20
 NEIGHBOURS = 10
 #: Number of neighbours that attract a document, and the perplexity (their effective number).
 _ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Number of gradient descent steps, number of first steps with exaggerated attraction, and its factor.
+#: Number of gradient descent steps, number of first steps with exaggerated attraction, and its
+#: factor.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Number of documents that are laid out first; each other document starts between the nearest of them.
+#: Number of documents that are laid out first; each other document starts between the nearest of
+#: them.
 LANDMARKS = 3_000
 #: Number of neighbours that attract each document, and of steps, in the layout of all documents.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: Mean number of documents in a cell, and number of nearest cells searched for a document's neighbours.
+#: Mean number of documents in a cell, and number of nearest cells searched for a document's
+#: neighbours.
 _CELL, _CELLS = 60, 6
 #: To place a further document: number of documents of the layout between which it is placed, number
 #: of cells searched for them, and width of the shift that keeps further documents apart.
@@ -36,7 +39,8 @@ _BLOCK = 512
 #: Spacing of the grid's nodes, and possible numbers of nodes along a side; small prime factors make
 #: the Fourier transform fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
-#: Decimal places to which similarities and the start are rounded: machines differ by less than that.
+#: Decimal places to which similarities and the start are rounded: machines differ by less than
+#: that.
 _DIGITS = 5
 
 
@@ -61,9 +65,9 @@ class DocumentLayout(NamedTuple):
 def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout | None:
     """Lay documents out by t-SNE of the square roots of their proportions.
 
-    The start is the first two principal components, the number of steps is fixed, and no random number
-    is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST` documents or two
-    topics.
+    The start is the first two principal components, the number of steps is fixed, and no random
+    number is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST`
+    documents or two topics.
 
     Parameters
     ----------
@@ -99,7 +103,7 @@ def _spaced(n: int, most: int) -> Int64s:
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return the indices of the nearest documents to each row, and their squared Hellinger distances.
+    """Return the indices of the nearest documents to each row, and squared Hellinger distances.
 
     Parameters
     ----------
@@ -109,8 +113,8 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
         Square roots of the proportions of the documents that are searched.
     count : int
     own : (n,) int64 or None
-        Index of each row in ``others``, so that no document is its own neighbour, or None if no row is
-        in ``others``.
+        Index of each row in ``others``, so that no document is its own neighbour, or None if no row
+        is in ``others``.
 
     Returns
     -------
@@ -137,7 +141,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the nearest of ``others`` to each row, and squared distances, (n, count), in blocks."""
+    """Return the nearest ``others`` to each row and squared distances, (n, count), in blocks."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -164,7 +168,7 @@ def _shifts(n: int) -> Doubles:
 
 
 class _Cells:
-    """Documents, each assigned to the cell of its nearest centre; centres are evenly spaced landmarks.
+    """Documents, each in the cell of its nearest centre; centres are evenly spaced landmarks.
 
     Parameters
     ----------
@@ -190,9 +194,10 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return the indices of the nearest documents to each row, and their squared Hellinger distances.
+        """Return the indices of the nearest documents to each row, and squared Hellinger distances.
 
-        For all rows in one cell, the search covers every cell that is among the nearest of any of them.
+        For all rows in one cell, the search covers every cell that is among the nearest of any of
+        them.
 
         Parameters
         ----------
@@ -283,7 +288,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return half the t-SNE probability of each pair of a document and its neighbour, (n, count)."""
+    """Return half the t-SNE probability of each pair of document and neighbour, (n, count)."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
@@ -398,7 +403,7 @@ class _Repulsion:
         return np.asarray(force / total)
 
     def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
-        """Return the Fourier transforms of 1 / (1 + d^2) and of its square, for distances d of nodes."""
+        """Return Fourier transforms of 1 / (1 + d^2) and its square, for distances d of nodes."""
         key = side, spacing
         if key not in self._transformed:
             offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
@@ -410,8 +415,8 @@ class _Repulsion:
 def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
     """Return the point around which each group is densest, (groups, 2); NaN for empty groups.
 
-    Uses mean shift from the group's weighted median: a group in two parts gets a point in the heavier
-    part.
+    Uses mean shift from the group's weighted median: a group in two parts gets a point in the
+    heavier part.
 
     Parameters
     ----------

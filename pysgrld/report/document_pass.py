@@ -42,7 +42,7 @@ AGREE = 0.9
 
 
 class DrawnBlock(NamedTuple):
-    """Draws for a block of documents: theta, tokens (S, n, K), and the slice of the requested rows."""
+    """Draws for a block of documents: theta, tokens (S, n, K), and the slice of requested rows."""
 
     at: slice
     theta: Floats
@@ -108,8 +108,8 @@ def read_documents(
     Returns
     -------
     int
-        Number of draws of each document; 1 if they are proportions under the mean topics, which have no
-        intervals.
+        Number of draws of each document; 1 if they are proportions under the mean topics, which
+        have no intervals.
     """
     while True:
         steps = drawn_steps(results)
@@ -154,11 +154,11 @@ def drawn_blocks(
     layer: int,
     draw: Draw | None = None,
 ) -> Iterator[DrawnBlock]:
-    """Yield draws of documents in blocks; a block takes bounded memory, or as much as the topics take.
+    """Yield draws of documents in blocks; a block takes bounded memory, or as much as the topics.
 
-    Every block reads all samples: the larger the samples, the fewer blocks are used. Without samples,
-    documents are read under one draw of the topics, by default their mean. Blocks are small then,
-    because the topics' rows of the documents' words are copied.
+    Every block reads all samples: the larger the samples, the fewer blocks are used. Without
+    samples, documents are read under one draw of the topics, by default their mean. Blocks are
+    small then, because the topics' rows of the documents' words are copied.
     """
     k = results.fitted.layers[layer]
     if steps:
@@ -183,7 +183,7 @@ def drawn_blocks(
 
 
 class Shares(NamedTuple):
-    """Shares of each topic in groups of documents: mean and quantiles over the draws, (K, groups)."""
+    """Shares of each topic in groups of documents: mean and quantiles over draws, (K, groups)."""
 
     mean: Doubles
     low: Doubles
@@ -201,7 +201,7 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace the means by weights in the whole corpus, (K,); widen intervals to contain them."""
+        """Replace means by weights in the whole corpus, (K,); widen intervals to contain them."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -286,10 +286,10 @@ class DocumentTopics(DocumentVisitor):
 
 
 class Correlation(DocumentVisitor):
-    """Correlation over documents of the square roots of the topics' proportions, in each draw used."""
+    """Correlation over documents of the square roots of topic proportions, in each draw used."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start with no documents; with many topics only a few draws are used, without samples none."""
+        """Start without documents; many topics allow only a few draws, and no samples none."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))
@@ -304,7 +304,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """Mean over the draws, (K, K), or None without draws; 0 if fewer than 90 % agree on the sign."""
+        """Mean over draws, (K, K), or None without draws; 0 if under 90 % agree on the sign."""
         draws = len(self._sums)
         if not draws:
             return None

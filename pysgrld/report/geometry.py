@@ -1,4 +1,4 @@
-"""Geometry of topics: distances, a map and its fraction of kept neighbours, a tree, and its colours."""
+"""Geometry of topics: distances, a map and its kept neighbours, a tree, and its colours."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NEIGHBOURS = 5
 KEPT = 0.1
 #: Number of words in a block of the matrix product, which bounds the memory.
 _BLOCK = 8192
-#: t-SNE: number of steps, number of first steps with exaggerated similarity, factor of exaggeration,
-#: and perplexity (effective number of neighbours).
+#: t-SNE: number of steps, number of first steps with exaggerated similarity, factor of
+#: exaggeration, and perplexity (effective number of neighbours).
 _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
@@ -51,7 +51,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
 
 
 def principal_axes(distance: Doubles) -> Doubles:
-    """Return the coordinates of points on the two axes along which their distances vary most, (n, 2).
+    """Return coordinates of points on the two axes along which their distances vary most, (n, 2).
 
     Classical scaling: eigenvectors of the doubly centred squares. The greatest entry of an axis is
     positive, so that the result does not depend on the linear algebra library.
@@ -95,7 +95,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Return the probability distribution over each point's neighbours, (n, n), for a perplexity."""
+    """Return the distribution over each point's neighbours, (n, n), for a given perplexity."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -144,7 +144,7 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Return the map that keeps most neighbours, or None if all are poor or topics are fewer than four.
+    """Return the map that keeps most neighbours, or None if all are poor or topics too few.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ class Tree(NamedTuple):
     Attributes
     ----------
     merges : list of (int, int, float, int)
-        The two joined nodes, their distance, and the number of leaves of the new node; merge i makes
-        node n + i.
+        The two joined nodes, their distance, and the number of leaves of the new node; merge i
+        makes node n + i.
     order : (n,) int64
         Order of the leaves in which the tree has no crossings and similar leaves are close.
     """
@@ -219,7 +219,8 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # number merges by their height; order the leaves of each so that the two nearest ends are adjacent
+    # number merges by their height; order the leaves of each so that the two nearest ends are
+    # adjacent
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
@@ -238,10 +239,10 @@ def average_linkage(distance: Doubles) -> Tree:
 
 
 def hues(order: Int64s) -> Int64s:
-    """Return a hue in degrees for each leaf by its place in the tree, (n,): similar topics look similar.
+    """Return hues in degrees by the leaves' places in the tree, (n,): similar topics look similar.
 
-    Hues of adjacent leaves are alternately even and odd: the page draws odd hues darker, so that two
-    adjacent blues or greens can be distinguished.
+    Hues of adjacent leaves are alternately even and odd: the page draws odd hues darker, so that
+    two adjacent blues or greens can be distinguished.
     """
     place = np.arange(len(order))
     hue_of_topic = np.empty(len(order), np.int64)

@@ -47,7 +47,8 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        # browsers store the topic names that a user types under this key, which depends on the layer
+        # browsers store the topic names that a user types under this key, which depends on the
+        # layer
         key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
@@ -82,7 +83,7 @@ class Page:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The content of the page as plain values for JSON, with all numbers, and words as strings."""
+        """The content of the page as plain values for JSON: all numbers, and words as strings."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)
@@ -153,10 +154,10 @@ def report(
     log: Log = no_log,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
-    """Make a page of a run's results: its topics, their uncertainty, and the documents that have them.
+    """Make a page of a run's results: topics, their uncertainty, and documents that have them.
 
-    It can be made while the run is training; the page lists the results that are not available yet. The
-    same run and options give the same bytes.
+    It can be made while the run is training; the page lists the results that are not available yet.
+    The same run and options give the same bytes.
 
     Parameters
     ----------
@@ -165,10 +166,11 @@ def report(
     by : sequence of str
         Columns by which documents are grouped; by default all stored columns that have few values.
     along : str, optional
-        A column of dates or numbers along which topics are followed; by default the order of the corpus.
+        A column of dates or numbers along which topics are followed; by default the order of the
+        corpus.
     cluster : str, optional
-        A column that names the cluster of each document, for example the book that a chapter is from:
-        the intervals of groups then hold for other clusters.
+        A column that names the cluster of each document, for example the book that a chapter is
+        from: the intervals of groups then hold for other clusters.
     labels : str or path, optional
         A file of names of topics; by default ``labels.json`` in the run's folder, if it is there.
     title : str, optional
@@ -187,11 +189,11 @@ def report(
     layer : int, optional
         Layer of a deep model, counted from 1; by default the lowest.
     texts : str or path, optional
-        The same documents with their texts, for a corpus that was built without: they are joined by id,
-        or by position if ids are not unique.
+        The same documents with their texts, for a corpus that was built without: they are joined by
+        id, or by position if ids are not unique.
     metadata : str or path, optional
-        CSV, TSV, JSON lines or Parquet file with titles and columns, one row for each document: joined
-        by id if the corpus has its own ids, else by position.
+        CSV, TSV, JSON lines or Parquet file with titles and columns, one row for each document:
+        joined by id if the corpus has its own ids, else by position.
     threads : int, optional
         Number of threads; by default as many as the process may use.
     effects : mapping, optional
@@ -199,8 +201,8 @@ def report(
     these : bool
         True if intervals hold for these documents only, not for similar ones.
     beside : PageFolder, optional
-        Folder of the page, if the page is a folder: all documents are written to it, in files that the
-        page loads when they are viewed. The page itself is not written here.
+        Folder of the page, if the page is a folder: all documents are written to it, in files that
+        the page loads when they are viewed. The page itself is not written here.
     log : callable, optional
         Called with each line of a message to the user about texts and metadata.
     tell : callable (what, done, total), optional

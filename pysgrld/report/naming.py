@@ -22,8 +22,8 @@ from pysgrld.report.answers import documents_of_topics
 WORDS, DOCUMENTS = 20, 5
 #: Maximum number of characters of a document's title in the input of the command.
 TITLE = 200
-#: Maximum time in seconds of the command for one topic, and maximum number of characters shown of its
-#: error output.
+#: Maximum time in seconds of the command for one topic, and maximum number of characters shown of
+#: its error output.
 PATIENCE, SAID = 300.0, 100
 #: Maximum number of bytes read of the command's output, and seconds between checks for its end.
 MOST, _BEAT = 8192, 0.05
@@ -56,8 +56,8 @@ def name_topics(
 ) -> NamedTopics:
     """Name the topics of the lowest layer by a command, which runs once for each topic.
 
-    The shell runs the command. Its input is the topic's description by `described`; the first line of
-    its output is the name, which is saved at once: if naming is stopped, the saved names remain.
+    The shell runs the command. Its input is the topic's description by `described`; the first line
+    of its output is the name, which is saved at once: if naming is stopped, the saved names remain.
 
     Parameters
     ----------
@@ -119,8 +119,9 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 def asked(command: str, about: str) -> tuple[str | None, str]:
     """Run the command; return the first line of its output, or None and the reason of the failure.
 
-    When the command has ended or has written `MOST` bytes, all processes that it started are ended too,
-    except those in a separate session. A signal that stops this process stops the command first.
+    When the command has ended or has written `MOST` bytes, all processes that it started are ended
+    too, except those in a separate session. A signal that stops this process stops the command
+    first.
     """
     with _noted_signals() as received:
         process = subprocess.Popen(
@@ -161,8 +162,8 @@ def _converse(
     out, err : bytes
         The first `MOST` bytes of the process's output, and the last part of its error output.
     end : {"exit", "full", "late", "signal"}
-        Why reading stopped: the process has ended, has written `MOST` bytes or has taken too long, or
-        this process received a signal.
+        Why reading stopped: the process has ended, has written `MOST` bytes or has taken too long,
+        or this process received a signal.
     """
     assert process.stdin is not None
     assert process.stdout is not None
@@ -209,7 +210,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe and return the number of bytes written; if the reader is gone, count all bytes."""
+    """Write to a pipe and return the number of bytes written: all if the reader is gone."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

@@ -31,11 +31,11 @@ _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
 #: Pattern of comments, empty lines and indentation of a script or style, which pages leave out.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Pattern of blanks and line ends around the punctuation of a style sheet, which pages leave out; no
-#: string in sgmc's style sheets contains one.
+#: Pattern of blanks and line ends around the punctuation of a style sheet, which pages leave out;
+#: no string in sgmc's style sheets contains one.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
-#: Pattern of line ends of a script that are not needed to end a statement, which pages leave out; no
-#: string in sgmc's scripts spans lines.
+#: Pattern of line ends of a script that are not needed to end a statement, which pages leave out;
+#: no string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
 #: Characters that could end a script element or a line in it, and surrogates, which UTF-8 excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -74,8 +74,8 @@ def page(
     scripts, styles : sequence of str
         Names of source files in the folder ``page``; each may depend on earlier ones.
     first : collection of str
-        Blocks that the first view needs. They are placed before the script, and the other blocks after
-        it, so that a browser shows the first view before it has read the whole file.
+        Blocks that the first view needs. They are placed before the script, and the other blocks
+        after it, so that a browser shows the first view before it has read the whole file.
     loads : bool
         True if the page may load files next to it.
 
@@ -123,7 +123,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return the content security policy in the head of a page; for other files, one that forbids all.
+    """Return the content security policy of a page; for other files, one that forbids all.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def policy_of(page: bytes) -> str:
 
 
 def log16(p: npt.ArrayLike) -> Array:
-    """Return probabilities as uint16 in logarithmic steps of 0.03 %; 65,535 codes values below 1e-9.
+    """Return probabilities as uint16 in logarithmic steps of 0.03 %; 65,535 is below 1e-9.
 
     >>> log16([1.0, 0.5, 0.0]).tolist()
     [0, 2184, 65535]
@@ -163,7 +163,7 @@ def linear16(x: npt.ArrayLike) -> Array:
 
 
 def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
-    """Return values as integer steps: from 0 to 1 in an unsigned type, from -1 to 1 in a signed one.
+    """Return values as integer steps: 0 to 1 in an unsigned type, -1 to 1 in a signed type.
 
     >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
     [-64, 64, 127]
@@ -182,7 +182,7 @@ def finite(value: float | None, digits: int | None = None) -> float | None:
 
 
 def compact(value: Any) -> bytes:
-    """Return plain values as JSON without blanks, in UTF-8; a lone surrogate becomes a question mark.
+    """Return plain values as UTF-8 JSON without blanks; a lone surrogate becomes a question mark.
 
     Parameters
     ----------

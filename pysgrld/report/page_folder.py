@@ -26,13 +26,13 @@ FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 class PageFolder:
-    """A folder to which a page and its files are written; at any time it has the old page or the new one.
+    """A folder to which a page and its files are written; it always has the old or the new page.
 
-    It is a context manager. Files are written into a scratch folder inside it. `finish_files` renames the
-    scratch folder to ``files-`` and a digest of the contents. `finish` then replaces ``index.html``,
-    which refers to the folder of files, by one rename, and deletes the files of the previous page. If the
-    process is killed, the next one deletes the files that no page refers to. Only files that sgmc wrote
-    are deleted (`pysgrld.run.ownership`).
+    It is a context manager. Files are written into a scratch folder inside it. `finish_files`
+    renames the scratch folder to ``files-`` and a digest of the contents. `finish` then replaces
+    ``index.html``, which refers to the folder of files, by one rename, and deletes the files of the
+    previous page. If the process is killed, the next one deletes the files that no page refers to.
+    Only files that sgmc wrote are deleted (`pysgrld.run.ownership`).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Rename the folder of files to its final name, after all are written, and return the name."""
+        """Rename the folder of files to its final name after all are written; return the name."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):
@@ -144,7 +144,7 @@ class PageFolder:
         return name
 
     def finish(self, page: bytes) -> Path:
-        """Write the page, delete the files of the previous page, and return the path of the page."""
+        """Write the page, delete the previous page's files, and return the path of the page."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
         with contextlib.suppress(OSError):  # the next page written deletes the remaining files

@@ -29,7 +29,8 @@ PATIENCE_OF_ANSWERS = 30.0
 #: Maximum number of requests that are answered at the same time. A browser sends six.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: Pattern of the names that are served: the page (also as an empty name), and the files that it loads.
+#: Pattern of the names that are served: the page (also as an empty name), and the files that it
+#: loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -205,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read(folder: Path, name: str) -> bytes | None:
-    """Return the content of a regular file, or None if it is missing or its path contains a link."""
+    """Return the content of a regular file, or None if it is missing or its path has a link."""
     *folders, last = name.split("/")
     try:
         with contextlib.ExitStack() as stack:

@@ -12,7 +12,8 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Maximum number of bootstrap weightings of the documents, and of values in the sums over all of them.
+#: Maximum number of bootstrap weightings of the documents, and of values in the sums over all of
+#: them.
 WEIGHTINGS, _CELLS = 400, 1_000_000
 #: False discovery rate of the signs "surely more" and "surely less".
 FALSE = 0.05
@@ -30,8 +31,8 @@ class GroupOfEach(NamedTuple):
     size : int
         Number of groups.
     cluster : (n,) int64, optional
-        Index of each document's cluster, from 0. A cluster has documents from one source, such as the
-        chapters of a book. By default each document is a separate cluster.
+        Index of each document's cluster, from 0. A cluster has documents from one source, such as
+        the chapters of a book. By default each document is a separate cluster.
     """
 
     of: Int64s
@@ -40,18 +41,19 @@ class GroupOfEach(NamedTuple):
 
 
 class EstimatedShares(NamedTuple):
-    """Shares of topics in each group and, in the last column, in all documents: (K, groups + 1) each.
+    """Shares of topics in each group and, in the last column, in all documents: (K, groups + 1).
 
     Attributes
     ----------
     mean : float64
         Share in these documents: mean over the posterior draws.
     low, high : float64
-        Bounds of the 90 % interval for documents like these. They are 0 and 1 for a group of fewer than
-        two documents (or clusters), which gives no evidence about others, and the mean if no samples
-        are kept.
+        Bounds of the 90 % interval for documents like these. They are 0 and 1 for a group of fewer
+        than two documents (or clusters), which gives no evidence about others, and the mean if no
+        samples are kept.
     more, more_low, more_high : float64
-        Difference from the share in the other documents, and its 90 % interval; 0 in the last column.
+        Difference from the share in the other documents, and its 90 % interval; 0 in the last
+        column.
     sign : int64
         1 if the topic's share is surely greater in the group than in the other documents, -1 if it is
         surely smaller, else 0. At most 5 % of the signs other than 0 are expected to be wrong.
@@ -67,7 +69,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares with equal weights of documents, however long they are, and with equal weights of words."""
+    """Shares with equal weights of documents, whatever their length, and of words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -94,12 +96,12 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance between draws of the topics, without the noise of single documents."""
+        """Return the variance between draws of the topics, without noise of single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Return the difference from the shares in other documents, with Welch's degrees of freedom."""
+        """Return the difference from shares in other documents, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
@@ -119,8 +121,8 @@ class Sampled(NamedTuple):
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
         """Return the bounds of the 90 % interval, or `least` and 1 without degrees of freedom.
 
-        A mean outside the range from `least` to 1 is moved to the nearer end, and its interval moves with
-        it, so that the interval keeps its width on the inner side.
+        A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
+        moves with it, so that the interval keeps its width on the inner side.
         """
         mean, has_freedom = self.drawn.mean(axis=0), self.freedom > 0
         variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
@@ -135,8 +137,8 @@ class Sampled(NamedTuple):
     def in_errors(self) -> Doubles:
         """Return the mean in standard errors, as a normal deviate; 0 without degrees of freedom.
 
-        Variances over documents and of topics are combined by Rubin's rules (1987, 3.1). Student's t is
-        converted to a normal deviate by Wallace's (1959) approximation.
+        Variances over documents and of topics are combined by Rubin's rules (1987, 3.1). Student's
+        t is converted to a normal deviate by Wallace's (1959) approximation.
         """
         draws, mean, has_freedom = len(self.drawn), self.drawn.mean(axis=0), self.freedom > 0
         over_documents = (self.over_documents**2).mean(axis=0)
@@ -175,8 +177,8 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # if units may have several documents: group, mean, size and unit of each document; otherwise sums
-        # over documents of mean^i size^j for i + j = 2 and 4, which need less memory
+        # if units may have several documents: group, mean, size and unit of each document;
+        # otherwise sums over documents of mean^i size^j for i + j = 2 and 4, which need less memory
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -188,7 +190,7 @@ class _Sums:
         self._clustered, self._units = clustered and weightings > 0, np.zeros(groups + 1)
 
     def add(self, group: int, values: Array, sizes: Doubles, weights: Array, units: Int64s) -> None:
-        """Add n documents of a group: values (S, n, K), sizes (n,), weights (R, n) and units (n,)."""
+        """Add n documents of a group: values (S, n, K), sizes (n,), weights (R, n), units (n,)."""
         mean = values.mean(axis=0)
         self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
         self.weighted[:, group] += weights @ mean
@@ -204,14 +206,15 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return the shares in the union of the groups with 1 in `inside`; n is its effective size."""
+        """Return shares in the union of the groups with 1 in `inside`; n is its effective size."""
         size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
         )
         drawn /= size
-        # with weights from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the unbiased estimate
+        # with weights from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the unbiased
+        # estimate
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
         if n >= 2 and len(weighted):
@@ -224,11 +227,11 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return the degrees of freedom of the variance over units of the given groups, (K,), at least 1.
+        """Return the degrees of freedom of the variance over units of groups, (K,), at least 1.
 
-        If a few units contribute most of the variance, it is as uncertain as the variance of only these.
-        With deviations e of n units, its degrees of freedom are 2 / (sum e^4 / (sum e^2)^2 - 1 / n); this
-        is n for normal deviates.
+        If a few units contribute most of the variance, it is as uncertain as the variance of only
+        these. With deviations e of n units, its degrees of freedom are
+        2 / (sum e^4 / (sum e^2)^2 - 1 / n); this is n for normal deviates.
         """
         if self._clustered:
             selected = [terms for terms in self._terms if inside[terms[0]]]
@@ -247,7 +250,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sums of (mean - size * share)^power over the documents of given groups, (K,)."""
+        """Return sums of (mean - size * share)^power over the documents of given groups, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -265,14 +268,14 @@ def _weights_of(units: int, number: int) -> Array:
 class PopulationShares(DocumentVisitor):
     """Estimator of the shares of topics in groups of the population that the documents are drawn from.
 
-    The uncertainty about other documents is drawn by the Bayesian bootstrap (Rubin 1981): documents (or
-    clusters) get weights from Exp(1), and their shares, averaged over the posterior draws, are averaged
-    with these weights. The deviations of the weighted means are multiplied by
-    sqrt((n + 1) / (n - 1) f / chi^2(f)) with f degrees of freedom, so that means of few documents follow
-    Student's t. Here n is the effective number of documents, (sum of sizes)^2 / (sum of squared sizes),
-    and f is small if a few documents cause most of the variance. The variation between posterior draws of
-    the topics is added, without the noise of single documents, because the differences between documents
-    already contain that noise.
+    The uncertainty about other documents is drawn by the Bayesian bootstrap (Rubin 1981): documents
+    (or clusters) get weights from Exp(1), and their shares, averaged over the posterior draws, are
+    averaged with these weights. The deviations of the weighted means are multiplied by
+    sqrt((n + 1) / (n - 1) f / chi^2(f)) with f degrees of freedom, so that means of few documents
+    follow Student's t. Here n is the effective number of documents,
+    (sum of sizes)^2 / (sum of squared sizes), and f is small if a few documents cause most of the
+    variance. The variation between posterior draws of the topics is added, without the noise of
+    single documents, because the differences between documents already contain that noise.
 
     Parameters
     ----------
@@ -371,7 +374,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return a mask, (n,), of the p-values accepted at a false discovery rate of 5 %; NaN is rejected.
+    """Return a mask, (n,), of p-values accepted at a false discovery rate of 5 %; NaN is not.
 
     Parameters
     ----------

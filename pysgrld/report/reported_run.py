@@ -101,8 +101,8 @@ class ReportedRun:
     """A run, or its chains, and the data that several sections of its page use.
 
     First the run is opened. Then sections register visitors of documents and samples, by
-    `visit_documents` and `sample_visitors`. Then `read` makes one pass over the documents and one over
-    the samples, for all visitors.
+    `visit_documents` and `sample_visitors`. Then `read` makes one pass over the documents and one
+    over the samples, for all visitors.
 
     Parameters
     ----------
@@ -159,7 +159,8 @@ class ReportedRun:
     phi : (V, K or more)
         The topics.
     draws : int
-        Number of draws of each document; 1 for proportions under the mean topics, 0 without documents.
+        Number of draws of each document; 1 for proportions under the mean topics, 0 without
+        documents.
     weights, low, high : (K,) or None
         Weight of each topic, and its interval.
     shown : list of int
@@ -245,7 +246,7 @@ class ReportedRun:
 
     @property
     def pooled(self) -> bool:
-        """Whether several chains are read as one; a topic's figures then use all chains that have it."""
+        """Whether several chains are read as one; figures then use all chains that have a topic."""
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
@@ -340,7 +341,7 @@ class ReportedRun:
 
 
 def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
-    """Compare chains, or the halves of one; if too few samples are kept, note it and return None."""
+    """Compare chains, or the halves of one; if kept samples are too few, note it, return None."""
     try:
         return compared(chains, layer=layer + 1)
     except (UsageError, MissingInputError):
@@ -363,8 +364,8 @@ class Section:
     """Base class of a part of the page, which gathers and packs its data and defines its figures.
 
     A subclass overrides the methods that it needs. A section is created before the run is read: its
-    constructor refuses invalid requests and registers visitors. After the run is read, `main` is called
-    once, and then the other methods.
+    constructor refuses invalid requests and registers visitors. After the run is read, `main` is
+    called once, and then the other methods.
 
     Parameters
     ----------
@@ -394,11 +395,11 @@ class Section:
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the files of a page that is a folder: path, content, and number of documents done."""
+        """Yield files of a page that is a folder: path, content, and number of documents done."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the section's keys for other programs: also the data that the page has in blocks."""
+        """Return the section's keys for other programs, with the data of the page's blocks."""
         return {}
 
     def definitions(self) -> list[Definition]:

@@ -86,7 +86,8 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Function called with each kept sample: the samples of the first chain in order, then the next chains'.
+#: Function called with each kept sample: the samples of the first chain in order, then the next
+#: chains'.
 SampleVisitor = Callable[[KeptSample], None]
 
 
@@ -95,8 +96,8 @@ def read_samples(
 ) -> None:
     """Call all visitors with each kept sample of the given chains, in one pass.
 
-    Full samples are read, or top-word samples if the run keeps more of them. A sample that is deleted
-    during the pass is skipped.
+    Full samples are read, or top-word samples if the run keeps more of them. A sample that is
+    deleted during the pass is skipped.
     """
     if not visitors:
         return
@@ -194,8 +195,8 @@ class _FollowedWords:
     Attributes
     ----------
     values : list of list of (values, censored)
-        For each chain, one pair for each sample, both (K, n); rows of topics that the chain lacks are
-        undefined.
+        For each chain, one pair for each sample, both (K, n); rows of topics that the chain lacks
+        are undefined.
     among : list of (K, n) float64
         For each chain, the number of samples that have the word among the ten most probable.
     """

@@ -143,7 +143,7 @@ def terms(
 
 
 def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int64s]:
-    """Choose the words that are shown for each topic: the first words by relevance for every lambda.
+    """Choose the words shown for each topic: the first words by relevance for every lambda.
 
     Words with fewer than five expected uses in the topic are chosen by probability alone.
 
@@ -396,7 +396,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
 
 
 def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-    """Name each topic by three of its first words; each name starts with a different word if possible.
+    """Name each topic by three of its first words; names start with different words if possible.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def names_of(results: Results, layer: int) -> dict[int, str]:
 def labelled(
     results: Results, at: int, records: Sequence[Mapping[str, Any]], key: str = "id"
 ) -> list[dict[str, Any]]:
-    """Return records of topics with their labels, sorted by topic number, as in JSON and other files.
+    """Return records of topics with labels, sorted by topic number, as in JSON and other files.
 
     Parameters
     ----------
@@ -454,7 +454,8 @@ def labelled(
     Returns
     -------
     list of dict
-        The records, with the topic's name as ``label``, and ``named``: whether a person gave the name.
+        The records, with the topic's name as ``label``, and ``named``: whether a person gave the
+        name.
     """
     names, labels = names_of(results, at), results.given_names(at)
     return [

@@ -12,7 +12,8 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Maximum number of drawn values in memory; it determines how many topics are processed in one block.
+#: Maximum number of drawn values in memory; it determines how many topics are processed in one
+#: block.
 _VALUES = 8_000_000
 
 
@@ -121,8 +122,8 @@ THERE = 0.1
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
     """Return the range of slices in which each topic is present, from its share in each slice.
 
-    In slices that have documents, a topic is present if its share is at least a tenth of its greatest
-    share, and surely absent if the upper bound of the interval is below that.
+    In slices that have documents, a topic is present if its share is at least a tenth of its
+    greatest share, and surely absent if the upper bound of the interval is below that.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Audit of topics from another program: which of them do new chains on this corpus find?
 
-Each replicate draws as many documents as the corpus has, with replacement, and trains a chain. Half of
-the chains start from the audited topics, so that topics which the corpus supports remain; the other
-half start independently of them. A topic is real if most chains have it.
+Each replicate draws as many documents as the corpus has, with replacement, and trains a chain. Half
+of the chains start from the audited topics, so that topics which the corpus supports remain; the
+other half start independently of them. A topic is real if most chains have it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from pysgrld.types import Array, Floats, Int64s
 
 #: A chain has an audited topic if one of its topics overlaps with it by at least this much.
 FOUND = 0.5
-#: A topic is a mixture in a chain if the mean of two topics of the chain has an overlap with it that
-#: is greater than that of its best topic by at least this much.
+#: A topic is a mixture in a chain if the mean of two topics of the chain has an overlap with it
+#: that is greater than that of its best topic by at least this much.
 _SECOND = 0.1
 #: A verdict holds if more than this fraction of the chains supports it.
 _MOST = 0.5
 #: Number of most similar topics of a chain that are tried as parts of an audited topic.
 _PARTS = 4
-#: Number of top words of a topic, and number of top words of its counterpart that are searched for them.
+#: Number of top words of a topic, and number of top words of its counterpart that are searched for
+#: them.
 TOP, _AMONG = 10, 20
 #: Part of the seed that makes the random numbers of an audit independent of others.
 _SEED = 2027
@@ -46,9 +47,9 @@ class AuditedTopic(NamedTuple):
     topic : int
         Number of the topic, from 0.
     verdict : {"real", "mixture", "duplicate", "background", "not found"}
-        "mixture": the topic is near the mean of two topics of most chains. "duplicate": it is similar
-        to another audited topic that the chains match better. "background": it is as near to the word
-        frequencies of the whole corpus as to any topic.
+        "mixture": the topic is near the mean of two topics of most chains. "duplicate": it is
+        similar to another audited topic that the chains match better. "background": it is as near
+        to the word frequencies of the whole corpus as to any topic.
     found : int
         Number of chains that have the topic.
     found_elsewhere : int
@@ -166,7 +167,7 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 def _judged(
     foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return the verdict on each topic, from the chains' topics and the corpus's word frequencies."""
+    """Return the verdict on each topic, from the chains' topics and the usual frequencies."""
     likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
     between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)
@@ -220,7 +221,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of an audited topic with the best topic of a chain, and the best mean of two topics."""
+    """Overlap of an audited topic with a chain's best topic, and with its best mean of two."""
 
     best: int
     one: float

@@ -64,7 +64,7 @@ def averages(
     *,
     keep_mean: bool = True,
 ) -> Posterior:
-    """Return averages over the posterior samples of a chain with V words, before the first sample."""
+    """Return averages over the posterior samples of a chain of V words, without samples yet."""
     scorer = None
     if held_out is not None:
         scorer = model_of(options.model).scorer(options, held_out, words, threads)

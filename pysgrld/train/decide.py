@@ -17,12 +17,13 @@ class Clock(NamedTuple):
     iterations : int
         Number of iterations of the whole run; 0 to train until the score has converged.
     step_seconds : float
-        Seconds of the last iteration, including a checkpoint if one was written; 0 before the first.
+        Seconds of the last iteration, including a checkpoint if one was written; 0 before the
+        first.
     seconds : float
         Seconds since the last iteration began.
     seconds_of_training : float
-        Maximum number of seconds until the Gibbs refinement begins, if both share a time limit; otherwise
-        infinity.
+        Maximum number of seconds until the Gibbs refinement begins, if both share a time limit;
+        otherwise infinity.
     seconds_left : float
         Seconds until the latest time at which a checkpoint can be started; infinity without a time
         limit.

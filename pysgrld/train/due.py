@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: Minimum seconds until a start stores its state for the first time, and bytes of the state for each
-#: second of that time: storing then takes a few percent of the time. The interval doubles each time.
+#: Minimum seconds until a start stores its state for the first time, and bytes of the state for
+#: each second of that time: storing then takes a few percent of the time. The interval doubles each
+#: time.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
@@ -30,8 +31,8 @@ class Every:
     least : int
         Minimum number of iterations between two times, if the interval is a duration.
     first : float
-        Seconds to the first time, if the interval is a duration; the wait then doubles each time, up to
-        that duration.
+        Seconds to the first time, if the interval is a duration; the wait then doubles each time,
+        up to that duration.
 
     Attributes
     ----------

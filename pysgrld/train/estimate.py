@@ -1,7 +1,7 @@
 """Estimates before training: memory, disk space, hours, and the number of useful threads.
 
-Only trainings on a stored corpus are estimated: its facts are known, and only held-out documents and
-one minibatch are read. Seconds follow from the unit times from which defaults are chosen
+Only trainings on a stored corpus are estimated: its facts are known, and only held-out documents
+and one minibatch are read. Seconds follow from the unit times from which defaults are chosen
 (`pysgrld.models.resolve`), so that they hold for a core like the one on which these were measured.
 """
 

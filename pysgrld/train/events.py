@@ -55,7 +55,7 @@ class Reporter(Listener, Protocol):
         """Show the state after an iteration; must be fast."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the trained topics when the Gibbs refinement begins; `line` describes the refinement."""
+        """Show the trained topics when the Gibbs refinement, described by `line`, begins."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""

@@ -1,4 +1,4 @@
-"""The initial topics of a run: its short chains, their storage in its folder, and their time limit."""
+"""The initial topics of a run: its short chains, their storage, and their time limit."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class RunStore(ChainStore):
     run : RunDirectory
         A locked run.
     note : callable (str)
-        Called once, with a line for the user, if a chain cannot be stored: a later start then trains
-        the chain again.
+        Called once, with a line for the user, if a chain cannot be stored: a later start then
+        trains the chain again.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
         self.parts, self.note, self._failed = run.short_chains, note, False
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return the iteration and arrays of each stored and verified chain, by the chain's number."""
+        """Return iteration and arrays of each stored and verified chain, by the chain's number."""
         return self.parts.read()
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
@@ -52,7 +52,7 @@ class RunStore(ChainStore):
             self._failed = True
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if they are not chosen yet."""
+        """Return the numbers of the chains that the run uses, or None before they are chosen."""
         return self.parts.chosen()
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -84,8 +84,8 @@ def first_topics(
     stream, options, corpus, run_on
         As for `clusters_of_topics`.
     stop : StopFlag or None
-        Flag with the time limit; short chains get a tenth of it. None to train all chains however long
-        they take.
+        Flag with the time limit; short chains get a tenth of it. None to train all chains however
+        long they take.
     note : callable (str)
         Called with a line for the user when training of the chains begins.
 

@@ -28,7 +28,8 @@ class Division(NamedTuple):
         Positions of the training documents in the corpus, in ascending order.
     held_out : HeldOut or None
     watched : HeldOut or None
-        Training documents used to detect convergence, if no documents are held out and no budget is set.
+        Training documents used to detect convergence, if no documents are held out and no budget is
+        set.
     """
 
     train: Others
@@ -121,7 +122,8 @@ def divide(
     CorpusError
         If no held-out document can be scored.
     UsageError
-        If no training document would be left, or if none can be held out and nothing else ends the run.
+        If no training document would be left, or if none can be held out and nothing else ends the
+        run.
     """
     everything = Others(corpus.documents, np.zeros(0, np.int64))
     seed, observed = options.seed, options.observed

@@ -354,8 +354,9 @@ class Training:
     def _save(self, *, last: bool, finished: bool = False) -> None:
         """Write a checkpoint, and note its duration for the time limit.
 
-        A finished run keeps this checkpoint and the one before its Gibbs refinement, from which training
-        continues if the user asks for more iterations; or the number of checkpoints that the user set.
+        A finished run keeps this checkpoint and the one before its Gibbs refinement, from which
+        training continues if the user asks for more iterations; or the number of checkpoints that
+        the user set.
         """
         began = self.pulse.awake()
         named = "keep" in self.typed
@@ -500,7 +501,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics of short chains or of the parent run, or None for the model's usual start."""
+        """Return topics of short chains or the parent run, or None for the model's usual start."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))

@@ -347,11 +347,11 @@ def _corpus(
     return corpus, None
 
 
-#: Number of tokens per topic below which topics are unreliable, and from which they may be reliable.
-#: Source of these and the next numbers: docs/evaluation.md, "How much is enough?".
+#: Number of tokens per topic below which topics are unreliable, and from which they may be
+#: reliable. Source of these and the next numbers: docs/evaluation.md, "How much is enough?".
 TOKENS, BETTER = 300, 1000
-#: For a useful comparison of scores: minimum number of held-out documents, and of held-out tokens if
-#: documents are split.
+#: For a useful comparison of scores: minimum number of held-out documents, and of held-out tokens
+#: if documents are split.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
@@ -427,8 +427,8 @@ def check_memory(
     chains : int
         Number of such runs that train at the same time.
     ranks : int
-        Number of processes on this machine that train one chain together; each is assumed to need as
-        much as the first.
+        Number of processes on this machine that train one chain together; each is assumed to need
+        as much as the first.
 
     Returns
     -------

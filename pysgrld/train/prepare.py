@@ -138,9 +138,9 @@ def prepare(
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
     """Store the corpus in a folder where every later start finds it, independently of other runs.
 
-    A corpus that was just read is moved into the folder. A corpus in another run is linked or copied.
-    A corpus that the user stored elsewhere is not moved. If the same documents were read again with
-    other options, for example with other names or texts, they replace the stored ones.
+    A corpus that was just read is moved into the folder. A corpus in another run is linked or
+    copied. A corpus that the user stored elsewhere is not moved. If the same documents were read
+    again with other options, for example with other names or texts, they replace the stored ones.
 
     Parameters
     ----------

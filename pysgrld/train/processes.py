@@ -41,7 +41,7 @@ class Watcher(Listener, Protocol):
     """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event of a run: a method name of `pysgrld.train.events.Reporter`, or "failed"."""
+        """Report an event of a run: a method of `pysgrld.train.events.Reporter`, or "failed"."""
 
 
 class RunsError(SgmcError):
@@ -52,8 +52,8 @@ class RunsError(SgmcError):
 class Ended:
     """The process of a run, and after its end the exit code, and the reason if it was stopped.
 
-    ``silent`` is the number of seconds for which a process that was asked to stop has been inactive;
-    ``life`` is the last state of the process that the system reported.
+    ``silent`` is the number of seconds for which a process that was asked to stop has been
+    inactive; ``life`` is the last state of the process that the system reported.
     """
 
     number: int

@@ -36,8 +36,8 @@ from pysgrld.train.short_chains import (
 )
 from pysgrld.types import Positions
 
-#: Arrays of the state up to this number of bytes (sums of topics) are compared before each iteration,
-#: so that a difference between ranks is detected soon.
+#: Arrays of the state up to this number of bytes (sums of topics) are compared before each
+#: iteration, so that a difference between ranks is detected soon.
 _SMALL = 1 << 16
 
 
@@ -115,7 +115,7 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the reason to stop of the first rank that has one, with its number if ranks are several."""
+    """Return the reason to stop of the first rank that has one, and its number if not alone."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
@@ -186,7 +186,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Record the time of an iteration; after the last timed one, return a line if ranks are idle.
+        """Record the time of an iteration; after the last timed one, return a line on idle ranks.
 
         Parameters
         ----------

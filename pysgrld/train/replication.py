@@ -2,8 +2,8 @@
 
 The result is a statement about other texts like the corpus. Chains on one corpus share their
 documents, and chains that begin with the same clusters share their start: both agree more than runs
-on new texts do. Therefore each replicate draws as many documents as the run had, with replacement, and
-has an independent start. It finds a topic if the proportions of one of its topics, in the same
+on new texts do. Therefore each replicate draws as many documents as the run had, with replacement,
+and has an independent start. It finds a topic if the proportions of one of its topics, in the same
 documents, correlate with the proportions of that topic.
 """
 

@@ -65,7 +65,7 @@ class Parent(NamedTuple):
 
 
 def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
-    """Raise an error if an input that must be read several times is standard input, a pipe or a device.
+    """Raise an error if an input to be read several times is standard input, a pipe or a device.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def going_on(
 ) -> tuple[Request, int]:
     """Return the request that resumes the run, or the chains, that ``--resume`` names.
 
-    Its options are the options of the run, updated by the options typed now. Its corpus is the stored
-    corpus of the run. If an option about reading is typed, the inputs are compared, or read again, as
-    if they were typed.
+    Its options are the options of the run, updated by the options typed now. Its corpus is the
+    stored corpus of the run. If an option about reading is typed, the inputs are compared, or read
+    again, as if they were typed.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def growing(
 ) -> Request:
     """Return the request for a new run that continues from the topics of an earlier run.
 
-    Its options are the options of the earlier run, updated by the options typed now. Its corpus is the
-    inputs with the documents of the earlier run, or with only its vocabulary.
+    Its options are the options of the earlier run, updated by the options typed now. Its corpus is
+    the inputs with the documents of the earlier run, or with only its vocabulary.
 
     Parameters
     ----------

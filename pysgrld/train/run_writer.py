@@ -109,7 +109,7 @@ class RunWriter:
 
     @cached_property
     def unigram(self) -> float:
-        """Score of the word frequencies; read it after a draw, which may set the weights of words."""
+        """Score of the word frequencies; read it after a draw, which may set weights of words."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
@@ -135,8 +135,8 @@ class RunWriter:
     def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
         """Store the last draw of the Gibbs refinement on disk, if due.
 
-        The first draw deletes the samples of training. Returns the draw in the form of a sample if it is
-        stored, else None.
+        The first draw deletes the samples of training. Returns the draw in the form of a sample if
+        it is stored, else None.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class RunWriter:
         return self._keep(stage.step, chain, due)
 
     def refinement_result(self) -> str:
-        """Return a line with the score, number of draws and effective sizes of the Gibbs refinement."""
+        """Return a line with score, number of draws and effective sizes of the refinement."""
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
@@ -165,7 +165,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a chain's sample if due, in full (False) or its top words (True); return it or None."""
+        """Store a chain's sample if due: full (False) or top words (True); return it or None."""
         if not due:
             return None
         sample = chain.sample()

@@ -92,7 +92,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
 def choose_folder(
     candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
-    """Choose a folder for the chains: one with unfinished chains of the same configuration, or a new one.
+    """Choose a folder for the chains: an unfinished one of the same configuration, or a new one.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """The short chains with which training begins, and the clusters of their topics.
 
-Each chain has a separate seed and is trained a little longer than the warm-up; the draws of its last
-quarter are averaged. Ranks divide the chains among them: each rank trains its chains alone, on all
-documents, and the first rank receives their topics.
+Each chain has a separate seed and is trained a little longer than the warm-up; the draws of its
+last quarter are averaged. Ranks divide the chains among them: each rank trains its chains alone, on
+all documents, and the first rank receives their topics.
 
-The number of chains follows from K, V and the number of tokens (`pysgrld.models.short_chain_number`).
-If they would take more than a tenth of a time limit, fewer chains are used; their numbers are then
-stored, so that a later start uses the same chains.
+The number of chains follows from K, V and the number of tokens
+(`pysgrld.models.short_chain_number`). If they would take more than a tenth of a time limit, fewer
+chains are used; their numbers are then stored, so that a later start uses the same chains.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
 class FirstTopics(NamedTuple):
-    """Initial topics of a chain that replace random ones, in the form that `Chain.begin_from` takes.
+    """Initial topics of a chain instead of random ones, in the form that `Chain.begin_from` takes.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ChainStore:
         """Store the state of a chain after the given iteration."""
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if they are not chosen yet."""
+        """Return the numbers of the chains that the run uses, or None before they are chosen."""
         return None
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -98,7 +98,7 @@ def clusters_of_topics(
     store: ChainStore | None = None,
     seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> FirstTopics | None:
-    """Train the short chains that the options require, and return the means of their topic clusters.
+    """Train the short chains that the options require; return the means of their topic clusters.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def clusters_of_topics(
     Returns
     -------
     FirstTopics or None
-        None if topics must start at random: if no short chains are requested, if no chain can finish in
-        time, or if a value is no longer finite (the main chain then reports that, and its state is
-        stored). Also None on all ranks but the first.
+        None if topics must start at random: if no short chains are requested, if no chain can
+        finish in time, or if a value is no longer finite (the main chain then reports that, and its
+        state is stored). Also None on all ranks but the first.
 
     Raises
     ------

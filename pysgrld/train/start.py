@@ -93,7 +93,7 @@ def ending_with(exit_code: int | None) -> Iterator[None]:
 
 
 class Stoppable:
-    """A listener that forwards all calls, and aborts the reading of a corpus if training must stop."""
+    """A listener that forwards all calls, and aborts reading a corpus if training must stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop
