@@ -33,7 +33,7 @@ class EffectRequest(NamedTuple):
     contrasts : sequence of (column, first value, second value)
         Comparisons to make; by default the usual comparisons of every column.
     cluster : str or None
-        Column whose values define the clusters of documents.
+        Column with the cluster of each document.
     layer : int or None
         Layer of a deep model, counted from 1.
     reference : str or None

@@ -153,7 +153,7 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if repr(value) != repr(defaults[name])  # arrays cannot be compared
+            if repr(value) != repr(defaults[name])  # by repr, as arrays have no single truth value
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

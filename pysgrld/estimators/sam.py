@@ -178,7 +178,7 @@ class SAM(TopicModel):
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as `Documents`; numbers that are not whole are converted before."""
+        """Return a matrix as `Documents`; numbers that are not whole are scaled first."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)

@@ -183,7 +183,7 @@ class TopicModel(TopicTables, Transformer):
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        # hold documents out, or choose training documents, whose score shows when fit has converged
+        # hold documents out, or choose training documents; their score shows when fit has converged
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
@@ -313,7 +313,7 @@ class TopicModel(TopicTables, Transformer):
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; take a posterior sample if it is due, and store it if it is kept."""
         posterior, self._stage = self._posterior, None
-        if batch is not None:  # of partial_fit; its documents may repeat, so no counts
+        if batch is not None:  # a minibatch of partial_fit, which may repeat documents
             self._word_counts = self._measures = None
         chain = posterior.chain
         chain.advance(batch)

@@ -366,7 +366,7 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         except CorpusError as error:
             problem = error.reason.split(";")[0].replace(
                 "--", ""
-            )  # names of options, which do not apply here, are removed
+            )  # advice after ";" and dashes are for the command line
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(

@@ -68,7 +68,7 @@ def convergence(draws: Doubles) -> Convergence:
     for begin in range(0, flat.shape[2], BLOCK):
         columns = flat[:, :, begin : begin + BLOCK]
         halves = _halves(columns)
-        with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN, like the result
+        with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, as it should
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:

@@ -40,7 +40,7 @@ TOP = 10
 #: A topic has moved if its first half overlaps the second half of another row of the chain by this
 #: much more than the second half of its own row.
 MOVED = 0.1
-#: Remark if topics can be compared through top-word samples only.
+#: Remark if the chains have too few full samples in common, and only top-word samples are compared.
 _FEW_FULL = (
     f"fewer than {FEWEST} full samples in common: topic weights and predictions are not compared"
 )

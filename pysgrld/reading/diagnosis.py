@@ -282,7 +282,7 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     bool
         True also for a quantity that never changes.
     """
-    return not quantity.rhat >= MIXED  # NaN is the R-hat of a quantity that never changes
+    return not quantity.rhat >= MIXED  # NaN, for a quantity that never changes, counts as mixed
 
 
 #: Minimum overlap of the two least similar chains at which a further chain had the topic in 9 of 10

@@ -35,7 +35,8 @@ from pysgrld.types import Documents, Doubles
 
 #: Maximum number of documents that are inferred in one block.
 DOCUMENTS = 4096
-#: Maximum number of bytes for the draws of a block: a block has fewer documents if K S is large.
+#: Maximum number of bytes for the draws of a block; with many topics and samples, a block has fewer
+#: documents.
 ROOM = 1 << 26
 #: Number of documents for which quantiles are computed in one block.
 _TOGETHER = 128

@@ -135,7 +135,7 @@ class NpyWriter(RowWriter):
         rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
         for i, array in enumerate(values):
             rows[:, i] = array
-        self.file.write(rows.data)  # (n, 1, K) has the bytes of (n, K)
+        self.file.write(rows.data)  # an array (n, 1, K) has the same bytes as (n, K)
 
     def end(self, rows: int) -> None:
         """Write the header again, with the number of rows."""

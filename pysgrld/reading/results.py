@@ -52,7 +52,7 @@ COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """A chain whose draws measure the uncertainty of topics.
+    """A chain with draws that measure the uncertainty of topics.
 
     Attributes
     ----------

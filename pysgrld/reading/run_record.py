@@ -37,8 +37,7 @@ _CORPUS = {
     **dict.fromkeys(("documents", "training_documents", "tokens", "training_tokens"), NATURAL),
     **dict.fromkeys(("words", "held_out", "held_out_dropped"), NATURAL),
 }
-#: Keys in the record of the former run whose topics a run began with, and the types of their
-#: values.
+#: Keys in the record of a former run (``train --from``), and the types of their values.
 _PARENT = {
     **dict.fromkeys(("run", "digest", "corpus"), str),
     "only_new": bool,
