@@ -154,7 +154,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this rank's orders and amount of work to all ranks; return those of all ranks.
+        """Send this rank's orders and amount of work to all ranks; return the combined ones.
 
         Parameters
         ----------

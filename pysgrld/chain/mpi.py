@@ -90,7 +90,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this member's orders and amount of work to all members; return those of all members.
+        """Send this member's orders and amount of work to all members; return the combined ones.
 
         Raises
         ------
