@@ -126,12 +126,15 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
     """Report texts that are repeated, exactly or nearly, in more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
+    copies: Counter[int] = Counter()
     for groups, called in ((same, "have the same text"), (near, "differ only by a few words")):
         sizes = Counter(groups.tolist())
-        large = [(size, head) for head, size in sizes.items() if size > least]
-        if called.startswith("are"):
-            exact = Counter(same.tolist())
-            large = [(size, head) for size, head in large if size > 1.1 * exact[head]]
+        large = [
+            (size, head)
+            for head, size in sizes.items()
+            if size > max(least, 1.1 * copies[head])  # else all were reported as exact copies
+        ]
+        copies = sizes
         if large:
             size, head = max(large, key=lambda item: (item[0], -item[1]))
             note = ""
