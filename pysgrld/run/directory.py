@@ -87,8 +87,7 @@ STATES = ("running", "interrupted", "finished", "failed")
 class RunDirectory:
     """An existing run. Use `create` or `open` to get one.
 
-    Methods that change the record of the chain (checkpoints, `rewind`) need the `lock`; methods
-    that read do not.
+    Methods that change the record of the chain (checkpoints, `rewind`) need the `lock`.
 
     Parameters
     ----------
@@ -128,8 +127,7 @@ class RunDirectory:
         vocabulary : sequence of str
             Words for ``vocab.txt``, one per line.
         held : ExitStack, optional
-            Stack that holds the lock. The lock is taken before the folder gets its final name, so
-            that no other process can take it first.
+            Stack for the lock, which is taken before the folder gets its final name.
 
         Raises
         ------
@@ -205,8 +203,7 @@ class RunDirectory:
     @property
     def config(self) -> dict[str, Any]:
         """A copy of the content of ``config.json`` that was last read or written."""
-        config: dict[str, Any] = jsonio.unsealed(self._settings, self.path / CONFIG)
-        return config
+        return dict(jsonio.unsealed(self._settings, self.path / CONFIG))
 
     @property
     def identity(self) -> Identity:
@@ -219,10 +216,8 @@ class RunDirectory:
 
         Raises
         ------
-        MissingInputError
-            If ``vocab.txt`` cannot be read.
-        CheckpointError
-            If it was changed.
+        MissingInputError, CheckpointError
+            As `check_vocabulary` does.
         """
         # Hash the file piece by piece before reading it: a changed file may not fit into memory.
         self.check_vocabulary()
