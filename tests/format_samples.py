@@ -247,6 +247,7 @@ SAMPLES = {
     "an archive (.7z, .rar)": b"Rar!\x1a\x07",
     "a picture": b"\x89PNG",
     "an Outlook folder (.pst)": b"!BDN",
+    "a manual page (roff)": b'.\\" A comment.\n.TH MICE 7\n.SH NAME\nmice \\- small animals\n',
     "a web archive (WARC)": b"WARC/1.0\r\n",
     "Scopus plain text": b"Scopus\nEXPORT DATE:12 May 2021\n",
     "Cochrane plain text": b"Record #1 of 2\nID: CN-1\n",

@@ -465,7 +465,7 @@ class _Input:
                 yield self._step(block, about)
             self.read = stored.about.read - stored.documents
             digests += [digest(file) for file in files_of(path)]
-            self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
+            self.context.noticed.add_contents({stored.fingerprint: str(path)})
         elif matrix := matrix_in(path):
             yield from self._file(str(matrix))
             digests += [digest(file) for file in files_of(path)]
@@ -482,7 +482,7 @@ class _Input:
             if (field := next(iter(self.context.noticed.text_fields.values()), None)) is not None:
                 self.source["text-field"] = field
             alike = dict(zip(digests, map(str, files), strict=True))
-            self.notes += self.context.noticed.twin(str(path), alike)
+            self.context.noticed.add_contents(alike)
         for record, file_digest in zip(self.source["files"], digests, strict=True):
             record["sha256"] = file_digest
 
@@ -572,7 +572,7 @@ class _Input:
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
                 if source.head:
-                    self.notes += context.noticed.twin(source.label, {sha256: source.label})
+                    context.noticed.add_contents({sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
         """Refuse a text field named by the user, if the format has no fields.

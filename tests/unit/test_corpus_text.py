@@ -442,7 +442,7 @@ def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
     for number, (inputs, wanted) in enumerate(
         [
             ([str(folder)], None),  # files that are alike in a folder are no mistake
-            ([str(folder)] * 2, "2 of its files are the same as others"),
+            ([str(folder)] * 2, "2 files are the same as files of earlier inputs"),
             ([str(folder), file], "its documents are there twice"),
             ([str(once.path)] * 2, "its documents are there twice"),
         ]

@@ -151,6 +151,8 @@ class Noticed:
         Files that are UTF-8 although another encoding was given.
     contents : dict of str to str
         The last file with each content, by the SHA-256 of the content.
+    twins : list of (str, str)
+        Files that have the content of a file of an earlier input, and that file.
     text_fields : dict of str to str
         The field that was detected as the text, by file.
     """
@@ -159,29 +161,22 @@ class Noticed:
     by_file: list[str] = field(default_factory=list)
     utf8: list[str] = field(default_factory=list)
     contents: dict[str, str] = field(default_factory=dict)
+    twins: list[tuple[str, str]] = field(default_factory=list)
     text_fields: dict[str, str] = field(default_factory=dict)
 
-    def twin(self, label: str, files: Mapping[str, str]) -> Iterator[Message]:
-        """Add the files of an input, and yield a warning if some of them were read before.
+    def add_contents(self, files: Mapping[str, str]) -> None:
+        """Add the files of an input; equal files within one input are allowed.
 
         Parameters
         ----------
-        label : str
-            Name of the input.
         files : mapping of str to str
-            Files of the input by the SHA-256 of their content; equal files in one input are
-            allowed.
+            Files by the SHA-256 of their content.
         """
-        again = [sha256 for sha256 in files if sha256 in self.contents]
-        if again:
-            first = self.contents[again[0]]
-            problem = f"the same as {first}, so its documents are there twice"
-            if len(files) > 1:
-                problem = (
-                    f"{len(again):,} of its files are the same as others ({files[again[0]]} as {first}), "
-                    "so their documents are there twice"
-                )
-            yield Message(f"{label}: {problem}", Severity.WARNING)
+        self.twins += [
+            (file, self.contents[sha256])
+            for sha256, file in files.items()
+            if sha256 in self.contents
+        ]
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[Message]:
@@ -205,6 +200,15 @@ class Noticed:
                 "are wrong; leave --encoding out, and convert files that are not UTF-8",
                 Severity.WARNING,
             )
+        if self.twins:
+            file, first = self.twins[0]
+            said = f"{file}: the same as {first}, so its documents are there twice"
+            if len(self.twins) > 1:
+                said = (
+                    f"{len(self.twins):,} files are the same as files of earlier inputs ({file} as "
+                    f"{first}), so their documents are there twice"
+                )
+            yield Message(said, Severity.WARNING)
 
 
 @dataclass

@@ -119,6 +119,11 @@ REFUSED = (
         "an old Word or Excel file (.doc, .xls)",
         "save it as .docx or as .xlsx",
     ),
+    (
+        rb"\s*(?:[.']\\\"|\.(?:TH|Dd|so) )",
+        "a manual page (roff)",
+        "format it as plain text (man -P cat NAME | col -bx)",
+    ),
     (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
     (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
     (
