@@ -145,7 +145,7 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
-    weights, loadings = TopicShares(results.share_sizes()), DocumentTopics()
+    weights, loadings = TopicShares.in_training(results, corpus, rows), DocumentTopics()
     draws = read_documents(results, corpus, rows, layer, [weights, loadings])
     best = loadings.representatives(n)
     phi = np.abs(results.phi(layer))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from pysgrld.errors import MissingInputError
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
-from pysgrld.types import Doubles, Floats, Int64s, Others, Positions
+from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
 
 #: Maximum number of documents that are analysed, and number of draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
@@ -201,11 +201,12 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace means by weights in the whole corpus, (K,); widen intervals to contain them."""
+        """Replace means by weights in the whole corpus, (K,); intervals move with the means."""
         if weights is None:
             return self
         mean = weights[:, None]
-        return Shares(mean, np.minimum(self.low, mean), np.maximum(self.high, mean))
+        low, high = (np.clip(part + mean - self.mean, 0.0, 1.0) for part in (self.low, self.high))
+        return Shares(mean, np.minimum(low, mean), np.maximum(high, mean))
 
 
 class TopicShares(DocumentVisitor):
@@ -215,10 +216,20 @@ class TopicShares(DocumentVisitor):
     ----------
     effective : (K,) float64, optional
         Effective sample sizes of the shares, if their draws are not independent.
+    counted : (n,) bool, optional
+        True for the documents that count, as the training documents; by default all do.
     """
 
-    def __init__(self, effective: Doubles | None = None) -> None:
-        self._effective = effective
+    def __init__(self, effective: Doubles | None = None, counted: Array | None = None) -> None:
+        self._effective, self._counted = effective, counted
+
+    @classmethod
+    def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
+        """Return the visitor for shares in those of the given documents that the run trained on."""
+        counted = None
+        if corpus is not None:
+            counted = ~np.isin(rows, results.training_documents(corpus).without)
+        return cls(results.share_sizes(), counted)
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Start with no tokens."""
@@ -226,7 +237,10 @@ class TopicShares(DocumentVisitor):
 
     def add(self, block: DrawnBlock) -> None:
         """Add the tokens of documents."""
-        self._tokens[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
+        tokens = block.tokens
+        if self._counted is not None:
+            tokens = tokens[:, self._counted[block.at]]
+        self._tokens[:, 0] += tokens.sum(axis=1, dtype=np.float64)
 
     @property
     def shares(self) -> Shares:

@@ -241,7 +241,9 @@ class ReportedRun:
         self.labels = {k: label.name for k, label in self.named.items()}
         self._document_visitors: list[DocumentVisitor] = []
         self.sample_visitors: list[SampleVisitor] = []
-        self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
+        self.all_documents = self.visit_documents(
+            TopicShares.in_training(self.results, self.corpus, self.rows)
+        )
         self.document_topics = self.visit_documents(DocumentTopics())
 
     @property

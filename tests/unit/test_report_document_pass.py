@@ -8,7 +8,7 @@ import pytest
 from pysgrld.errors import MissingInputError
 from pysgrld.report import document_pass as module
 from pysgrld.report.document_pass import Correlation, DocumentTopics, TopicShares, read_documents
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Others
 
 N, K, S = 60, 14, 20
 
@@ -96,6 +96,27 @@ def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
     np.testing.assert_allclose(looked.weights.mean[:, 0], share.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.low[:, 0], quantile(share, 0.05), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.high[:, 0], quantile(share, 0.95), rtol=1e-6)
+
+
+def test_shares_are_those_in_training_and_intervals_move_with_them(drawn):
+    """A long held-out document is of topic 0. Red with: held-out documents counted, so that shares
+    were an end of their intervals; intervals that were widened in place of moved.
+    """
+    theta, tokens, lengths = (part.copy() for part in drawn)
+    tokens[:, 7], tokens[:, 7, 0], lengths[7] = 0, 50_000, 50_000
+    results = results_of((theta, tokens, lengths))
+    results.share_sizes = lambda: None
+    results.training_documents = lambda corpus: Others(N, np.array([7]))
+    corpus, rows = corpus_of((theta, tokens, lengths)), np.arange(N)
+    visitor = TopicShares.in_training(results, corpus, rows)
+    read_documents(results, corpus, rows, 0, [visitor])
+    others = np.delete(tokens, 7, axis=1).sum(axis=1)
+    share = others / others.sum(axis=1, keepdims=True)
+    shares = visitor.shares
+    np.testing.assert_allclose(shares.mean[:, 0], share.mean(axis=0), rtol=1e-6)
+    moved = shares.about(shares.mean[:, 0] + 0.01)
+    np.testing.assert_allclose(moved.low, shares.low + 0.01)
+    np.testing.assert_allclose(moved.high, shares.high + 0.01)
 
 
 def test_documents_have_their_greatest_topics_with_intervals(drawn, looked):
