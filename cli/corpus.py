@@ -1,4 +1,4 @@
-"""``sgmc corpus build``, ``merge``, ``info``, ``words``, ``sample`` and ``drop-text``."""
+"""``sgmc corpus``: ``build``, ``merge``, ``info``, ``words``, ``names`` and others."""
 
 from __future__ import annotations
 
@@ -158,6 +158,22 @@ def sample(
         _said(screen, out, cut(opened, size, seed or 0, Path(out)))
 
 
+#: Options of the commands that read texts and write a list of words.
+_OF_TEXTS = (
+    "text-field",
+    "encoding",
+    "keep-links",
+    "mask",
+    "header-line",
+    "no-header",
+    "quote",
+    "sheet",
+    "on-bad-document",
+    "max-line",
+    "max-input",
+)
+
+
 @command.command(
     "phrases",
     cls=Described,
@@ -175,20 +191,7 @@ Examples:
 @options_of(
     {
         name: OPTIONS[name]._replace(group=READ_GROUP, first=True)
-        for name in (
-            "stop-words",
-            "text-field",
-            "encoding",
-            "keep-links",
-            "mask",
-            "header-line",
-            "no-header",
-            "quote",
-            "sheet",
-            "on-bad-document",
-            "max-line",
-            "max-input",
-        )
+        for name in ("stop-words", *_OF_TEXTS)
     }
 )
 @threads
@@ -232,6 +235,60 @@ def phrases(
             file.write(lines(phrases, ", ".join(Path(name).name for name in corpus)).encode())
         first = "; ".join(phrase.words for phrase in phrases[:5])
         screen.note(f"{out}: {plural(len(phrases), 'phrase')}{': ' + first if first else ''}")
+
+
+@command.command(
+    "names",
+    cls=Described,
+    short_help="find names of persons and places, by their capital letters",
+    epilog="""\b
+Examples:
+  sgmc corpus names novels/ -o names.txt        look at it, delete some lines
+  sgmc train novels/ --stop-words english,names.txt""",
+)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
+@plain("-o/--out", "", "file to write", parse=str, metavar="FILE", required=True)
+@plain("--min-count", "10", "least occurrences in sentences", parse=integer(1), metavar="N")
+@flag("--force", "replace a file that is there")
+@options_of({name: OPTIONS[name]._replace(group=READ_GROUP, first=True) for name in _OF_TEXTS})
+@threads
+@quiet
+def names(
+    corpus: tuple[str, ...],
+    out: str,
+    min_count: int | None,
+    force: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Find the proper names in CORPUS, which is text, and write one a line, as a stop-word list.
+
+    A name is a word that has a capital letter in at least 90 % of its occurrences within sentences.
+    """
+    options = _reading(values)
+
+    from pysgrld.corpus.proper_names import LEAST_COUNT, find_names
+    from pysgrld.run.layout import check_outputs
+    from pysgrld.run.machine import threads as count
+    from pysgrld.run.output_files import whole_file
+
+    from .progress import Screen
+
+    path = Path(out)
+    check_outputs([path], force=force, inputs=corpus)
+    with Screen(quiet=quiet) as screen:
+        found = find_names(
+            corpus,
+            options,
+            count=LEAST_COUNT if min_count is None else min_count,
+            threads=count(values["threads"]).number,
+            notify=screen.reading,
+            log=screen.note,
+        )
+        with whole_file(path) as file:
+            file.write("".join(f"{name.word}\n" for name in found).encode())
+        first = ", ".join(name.word for name in found[:10])
+        screen.note(f"{out}: {plural(len(found), 'name')}{': ' + first if first else ''}")
 
 
 @command.command(

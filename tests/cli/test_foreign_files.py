@@ -95,6 +95,7 @@ OUTPUTS = {
     ],
     ("corpus build", "--out"): [call("corpus build CORPUS --max-df 1.0 --out OUT", force=False)],
     ("corpus sample", "--out"): [call("corpus sample BUILT -n 5 --out OUT", force=False)],
+    ("corpus names", "--out"): [call("corpus names CORPUS --out OUT", "a.txt")],
     ("corpus phrases", "--out"): [call("corpus phrases CORPUS --out OUT", "a.txt")],
     ("reproduce", "--out"): [call("reproduce scir-synthetic --quick --no-pictures --out OUT")],
     ("slurm", "--out"): [call("slurm --time 1h --out OUT -- train CORPUS", "a.sh")],

@@ -144,6 +144,9 @@ LINES = {
     "corpus drop-text": ("corpus", "drop-text"),
     "corpus info": ("corpus", "info", "texts.csv"),
     "corpus words": ("corpus", "words", "texts.csv"),
+    "corpus names": ("corpus", "names", "texts.csv", "-o", "new"),
+    "corpus names corpus": ("corpus", "names", PATH, "-o", "new"),
+    "corpus names --out": ("corpus", "names", "texts.csv", "-o", PATH),
     "corpus phrases": ("corpus", "phrases", "texts.csv", "-o", "new"),
     "corpus phrases corpus": ("corpus", "phrases", PATH, "-o", "new"),
     "corpus phrases --out": ("corpus", "phrases", "texts.csv", "-o", PATH),
@@ -345,7 +348,7 @@ def test_a_current_folder_that_was_removed_ends_with_a_documented_code(folder):
     assert not wrong
 
 
-OF_CORPUS = ("train", "search", "corpus build", "corpus phrases", "corpus sample")
+OF_CORPUS = ("train", "search", "corpus build", "corpus names", "corpus phrases", "corpus sample")
 
 
 def test_values_that_are_nested_deeply_are_refused_in_a_line(folder):
