@@ -20,6 +20,7 @@ from .options import (
     option,
     options_of_reading,
     plain,
+    population,
     quiet,
     reading_of,
     threads,
@@ -82,6 +83,7 @@ Examples:
 )
 @plain("--top", "all", "topics listed of a document; .parquet", parse=integer(1), metavar="N")
 @flag("--dense", "a column for each topic; .parquet")
+@population
 @options_of_reading
 @option(
     "id-field",
@@ -113,6 +115,7 @@ def command(
     draws: int | None,
     top: int | None,
     dense: bool,
+    population: str | None,
     layer: int | None,
     force: bool,
     **values: Any,
@@ -149,6 +152,8 @@ def command(
             find_folder(path)
             raise UsageError(f"{path} is a run: give a corpus after it")
     out = out or "-"
+    if population is not None and draws is None:
+        raise UsageError("--population is for intervals: it requires --draws")
     if top and dense:
         raise UsageError("--top and --dense: a table lists topics or has a column for each")
     folder = out != "-" and (out.endswith("/") or is_folder(out, OutputError))
@@ -175,7 +180,7 @@ def command(
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values["threads"]).number
         name, reading = run[0] if run else None, reading_of(values, "id-field")
-        results = open_run(name, number, reading, screen.warn)
+        results = open_run(name, number, reading, screen.warn, these=population == "these")
         layer_index = results.at(layer)
         if results.fitted.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")

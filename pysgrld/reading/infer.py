@@ -23,8 +23,9 @@ from pysgrld.corpus.prefetch import run_ahead
 from pysgrld.corpus.sources import look
 from pysgrld.errors import OutputError, UsageError, plural
 from pysgrld.options.paths import is_folder, is_there, list_folder
-from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
+from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
 from pysgrld.run.files import make_folder, read_small
@@ -120,13 +121,14 @@ def infer(
     """
     k = results.fitted.layers[layer_index]
     most = max(1, min(DOCUMENTS, ROOM // (4 * len(steps) * k))) if steps else DOCUMENTS
+    repetition = Repetition(results, layer_index)
     for block in blocks:
         for begin in range(0, len(block), most):
             documents = block.take(np.arange(begin, min(begin + most, len(block))))
             ids = np.arange(first, first + len(documents))
             lengths, low, high = documents.lengths, None, None
             if steps:
-                theta, low, high = _drawn(results, documents, first, steps, layer_index)
+                theta, low, high = _drawn(results, documents, first, steps, layer_index, repetition)
                 empty = np.flatnonzero(lengths == 0)
                 if len(empty):  # the prior's mean is exact; the mean of draws is only near it
                     wordless = documents.take(empty)
@@ -138,7 +140,12 @@ def infer(
 
 
 def _drawn(
-    results: Results, documents: Documents, first: int, steps: list[int], layer_index: int
+    results: Results,
+    documents: Documents,
+    first: int,
+    steps: list[int],
+    layer_index: int,
+    repetition: Repetition,
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Draw proportions; return their means and the bounds of their intervals, each (n, K)."""
     ids = np.arange(first, first + len(documents))
@@ -152,7 +159,9 @@ def _drawn(
     for begin in range(0, len(ids), _TOGETHER):
         group = slice(begin, begin + _TOGETHER)
         theta[group] = draws[:, group].mean(axis=0, dtype=np.float64)
-        low[group], high[group] = bounds(draws[:, group])
+        some = documents.take(np.arange(*group.indices(len(ids))))
+        factors = repetition.factors(some, theta[group])
+        low[group], high[group] = proportion_bounds(draws[:, group], factors)
     return theta, low, high
 
 
@@ -298,6 +307,7 @@ def inference_record(
         "input": hashlib.sha256(jsonio.pretty({"files": looks})).hexdigest(),
         "reading": asdict(results.reading_options()),
         "layer": layer_index + 1,
+        "population": "these" if results.these else "alike",
         "draws": steps,
         "columns": [layout.topics, layout.top, layout.dense, list(layout.fields or ())],
         "format": parts.suffix,

@@ -15,6 +15,7 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
 
@@ -42,12 +43,23 @@ AGREE = 0.9
 
 
 class DrawnBlock(NamedTuple):
-    """Draws for a block of documents: theta, tokens (S, n, K), and the slice of requested rows."""
+    """Draws for a block of documents.
+
+    Attributes
+    ----------
+    at : slice
+        The requested rows.
+    theta, tokens : (S, n, K) float32
+    lengths : (n,) int64
+    factors : (n, K) float64
+        Factors by which intervals of proportions are widened.
+    """
 
     at: slice
     theta: Floats
     tokens: Floats
     lengths: Int64s
+    factors: Doubles
 
 
 class DocumentVisitor(ABC):
@@ -165,7 +177,7 @@ def drawn_blocks(
         size = max(_CELLS, k * len(results.vocabulary)) // (k * len(steps))
     else:
         size = _CELLS // (k * max(1, corpus.nnz // max(1, corpus.documents)))
-    size = max(16, size)
+    size, repetition = max(16, size), Repetition(results, layer) if steps else None
     for begin in range(0, len(rows), size):
         block_rows = slice(begin, min(begin + size, len(rows)))
         documents, ids = corpus.take(rows[block_rows]), rows[block_rows]
@@ -176,7 +188,10 @@ def drawn_blocks(
             one = results.proportions(documents, ids, layer, draw)
             theta = one.astype(np.float32)[None]
             tokens = theta * documents.lengths[:, None].astype(np.float32)
-        yield DrawnBlock(block_rows, theta, tokens, documents.lengths)
+        factors = np.ones(theta.shape[1:])
+        if repetition is not None:
+            factors = repetition.factors(documents, theta.mean(axis=0))
+        yield DrawnBlock(block_rows, theta, tokens, documents.lengths, factors)
 
 
 # ---- sums over documents
@@ -282,7 +297,8 @@ class DocumentTopics(DocumentVisitor):
         self.top[block_rows] = order
         largest = np.take_along_axis(block.theta, order[None], axis=2)
         self.mean[block_rows] = largest.mean(axis=0)
-        self.low[block_rows], self.high[block_rows] = bounds(largest)
+        factors = np.take_along_axis(block.factors, order, axis=1)
+        self.low[block_rows], self.high[block_rows] = proportion_bounds(largest, factors)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
         """Return the indices of the documents that most surely have each topic, the surest first.

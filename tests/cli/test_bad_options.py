@@ -168,6 +168,7 @@ def test_contradiction_is_refused_before_the_corpus_is_read(args, folder):
         "infer a -o theta.txt",
         "infer a -o theta",
         "infer a --draws 19",
+        "infer a --population these",
         "infer a --top 3 -o theta.csv",
         "infer a --top 3 --dense -o theta.parquet",
         "export",

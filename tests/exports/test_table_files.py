@@ -16,6 +16,7 @@ from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.labels import Label
 from pysgrld.reading.pooled import read_together
+from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import drawn_blocks
 from pysgrld.report.exports import ExportRequest, export
@@ -135,7 +136,11 @@ def test_sparse_documents_have_the_same_shares_and_intervals(exported, chains, f
     dense = read(exported("lda", format, out="dense"), format)["documents"]
     found = read(exported("lda", format, out="sparse", sparse=True), format)["documents"]
     shares = dense[[f"topic_{k}" for k in range(4)]].to_numpy()
-    low, high = bounds(draws_of(chains("lda")[0]).theta)
+    results = chains("lda")[0]
+    theta, documents = draws_of(results).theta, results.training_corpus().take(np.arange(60))
+    low, high = proportion_bounds(
+        theta, Repetition(results, 0).factors(documents, theta.mean(axis=0))
+    )
     assert {(r, k) for r, k in zip(found["row"], found["topic"], strict=True)} == {
         (r, k)
         for r in range(60)

@@ -156,6 +156,16 @@ def test_proportions_beside_intervals_are_the_means_of_the_same_draws(sampled):
     np.testing.assert_allclose(found.theta.sum(axis=1), 1, atol=1e-6)
 
 
+def test_intervals_for_these_documents_are_narrower_if_words_are_repeated(sampled):
+    """Red with: infer that ignores repeated words; factors of the block's first documents for all."""
+    these, whole = Results(sampled.path, 1, these=True), documents(200)
+    steps, repeats = interval_steps(sampled, 20), whole.lengths > np.diff(whole.indptr)
+    (wide,), (narrow,) = (infer(results, [whole], 0, steps) for results in (sampled, these))
+    np.testing.assert_array_equal(wide.theta, narrow.theta)
+    wider = (wide.high - wide.low).sum(axis=1) > (narrow.high - narrow.low).sum(axis=1) + 1e-9
+    np.testing.assert_array_equal(wider, repeats)
+
+
 def test_intervals_are_the_same_in_every_format(sampled):
     """Red with: bounds in another order than the proportions; topics sorted, and bounds not."""
     pq = pytest.importorskip("pyarrow.parquet")

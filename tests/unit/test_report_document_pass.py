@@ -42,6 +42,7 @@ def results_of(drawn, steps=S):
         return SimpleNamespace(theta=theta[:, ids], tokens=tokens[:, ids])
 
     return SimpleNamespace(
+        these=True,
         fitted=SimpleNamespace(no_mean=None, draws=True, layers=(K,)),
         vocabulary=("w",) * 3,
         proportions=lambda documents, ids, at, draw: theta[0, ids],

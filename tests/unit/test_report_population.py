@@ -24,7 +24,7 @@ def seen(theta, groups, lengths=None, draws=None, blocks=1):
         here = slice(places[0], places[-1] + 1)
         values = draws[:, here].astype(np.float32)
         tokens = values * lengths[here, None].astype(np.float32)
-        visitor.add(DrawnBlock(here, values, tokens, lengths[here]))
+        visitor.add(DrawnBlock(here, values, tokens, lengths[here], np.ones(values.shape[1:])))
     return visitor.shares
 
 
@@ -163,7 +163,9 @@ def test_a_variance_is_as_unsure_as_that_of_the_clusters_that_make_it():
             visitor.begin(S, 200, 2)
             draws = np.repeat(shares[None], S, axis=0).astype(np.float32)
             lengths = np.full(200, 100)
-            visitor.add(DrawnBlock(slice(0, 200), draws, 100 * draws, lengths))
+            visitor.add(
+                DrawnBlock(slice(0, 200), draws, 100 * draws, lengths, np.ones(draws.shape[1:]))
+            )
             units = 200 if cluster is None else 20
             freedom = visitor._words.sampled(np.array([1.0, 0.0]), units).freedom
             assert bounds[0] <= freedom[0] <= min(bounds[1], units - 1)

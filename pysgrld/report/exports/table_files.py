@@ -15,8 +15,8 @@ from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import plural
 from pysgrld.models.word_order import PROBABLE
-from pysgrld.reading.intervals import bounds
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
+from pysgrld.reading.repeated_words import proportion_bounds
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
@@ -202,7 +202,9 @@ def _write_documents(
                 document, topic = document[order], topic[order]
                 low = high = np.full(len(document), np.nan)
                 if len(block.theta) > 1:
-                    low, high = bounds(block.theta[:, document, topic])
+                    low, high = proportion_bounds(
+                        block.theta[:, document, topic], block.factors[document, topic]
+                    )
                 values = [
                     part[document]
                     if isinstance(part, np.ndarray)

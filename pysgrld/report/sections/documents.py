@@ -15,6 +15,7 @@ from pysgrld.corpus.links import without_links
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
 from pysgrld.options.spelling import fold
+from pysgrld.reading.repeated_words import WIDENED
 from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, TOPICS
 from pysgrld.report.page_file import LEVEL, Packed, compact
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
@@ -217,6 +218,8 @@ class ShownDocuments(Section):
                 f"{NEXT_DRAW_SWEEPS} for each further one. Intervals include the uncertainty "
                 "about the topics."
             )
+            if not (self.run.results.these or self.run.results.fitted.signed):
+                share += f" {WIDENED}"
         return [
             Definition("Share of a document", share),
             Definition(

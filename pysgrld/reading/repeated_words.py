@@ -1,0 +1,90 @@
+"""Intervals of documents' proportions for other texts like the documents.
+
+The posterior of a document's proportions takes its words for independent draws given its topics. In
+real text a word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), so
+a word that a document repeats is less evidence than as many different words. Here the unit of chance
+is the kind of word, with all of its occurrences in the document.
+
+With weights from Exp(1) on the kinds of words of a document, the variance of a topic's share of its
+tokens is sum_i c_i^2 (r_ik - theta_k)^2 / N^2 to first order, where kind i occurs c_i times and has
+topic k with probability r_ik. With weights on the tokens it is sum_i c_i (r_ik - theta_k)^2 / N^2.
+The square root of their ratio, which is at least 1, multiplies the deviations of an interval's
+bounds from the mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pysgrld.reading.intervals import bounds
+from pysgrld.reading.results import Results
+from pysgrld.types import Array, Documents, Doubles, Floats
+
+#: Explanation of intervals of documents that are for other texts like the documents.
+WIDENED = (
+    "They are for other texts like the document: they are wider the more often it repeats its words, "
+    "because a repeated word is less evidence than as many different words."
+)
+#: Maximum number of values of r that are computed at once.
+_CELLS = 1 << 22
+
+
+class Repetition:
+    """Factors by which intervals of proportions are widened for other texts like the documents.
+
+    Parameters
+    ----------
+    results : Results
+        The open run. Factors are 1 if its intervals are for these documents alone, or if its topics
+        are directions.
+    layer_index : int
+        The layer, counted from 0.
+    """
+
+    def __init__(self, results: Results, layer_index: int) -> None:
+        widens = not (results.these or results.fitted.signed)
+        self._phi = results.phi(layer_index) if widens else None
+
+    def factors(self, documents: Documents, theta: Array) -> Doubles:
+        """Return the factors of documents with mean proportions theta, (n, K)."""
+        n, k = theta.shape
+        factors = np.ones((n, k))
+        entries = np.diff(documents.indptr)
+        repeated = np.flatnonzero(documents.lengths > entries)
+        if self._phi is None or not len(repeated):
+            return factors
+        ends = np.cumsum(entries[repeated]) * k
+        cuts = np.searchsorted(ends, np.arange(_CELLS, ends[-1], _CELLS))
+        for part in np.split(repeated, np.unique(cuts[cuts > 0])):
+            factors[part] = _factors(documents.take(part), self._phi, theta[part])
+        return factors
+
+
+def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
+    """Return the factors of documents that all have words, (n, K); phi is (V, K or more)."""
+    begins, counts = documents.indptr[:-1], documents.counts.astype(np.float64)[:, None]
+    mean = np.repeat(theta.astype(np.float64), np.diff(documents.indptr), axis=0)
+    topics = phi[documents.indices, : theta.shape[1]] * mean
+    topics /= np.maximum(topics.sum(axis=1, keepdims=True), 1e-300)
+    tokens = counts * (topics - mean) ** 2
+    by_kinds, by_tokens = (np.add.reduceat(x, begins, axis=0) for x in (counts * tokens, tokens))
+    ratio = np.divide(by_kinds, by_tokens, out=np.ones_like(by_kinds), where=by_tokens > 0)
+    factors: Doubles = np.sqrt(np.maximum(ratio, 1.0))
+    return factors
+
+
+def proportion_bounds(draws: Array, factors: Doubles) -> tuple[Doubles, Doubles]:
+    """Return bounds of the 90 % intervals of proportions, within 0 and 1.
+
+    Parameters
+    ----------
+    draws : (S, ...)
+    factors : (...)
+        Factors by which distances of the bounds from the mean are multiplied (`Repetition`).
+    """
+    low, high = bounds(draws)
+    mean = draws.mean(axis=0, dtype=np.float64)
+    return (
+        np.maximum(0.0, mean + (low - mean) * factors),
+        np.minimum(1.0, mean + (high - mean) * factors),
+    )
