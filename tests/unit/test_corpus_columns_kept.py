@@ -9,6 +9,7 @@ from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.about import archive
+from pysgrld.corpus.about.details import FieldReader, WantedFields
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.phrases import find_phrases
 from pysgrld.corpus.streams import SinglePassCorpus
@@ -111,6 +112,30 @@ def test_more_fields_than_columns_are_no_error(read, tmp_path):
     kept, log = read(path)
     assert len(kept) == 256
     assert any("the first 256 columns kept" in line for line in log)
+
+
+def test_records_with_another_field_each_have_no_columns(read, tmp_path):
+    """Red with: 256 columns as long as the corpus, with a value each, or with more than 256 of them."""
+    path = tmp_path / "x.jsonl"
+    records = [{"id": f"d{i}", "text": f"mice {i}", "year": i, f"f{i}": i} for i in range(1500)]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    kept, log = read(path)
+    assert [*kept] == ["year"]
+    (line,) = [line for line in log if "column kept" in line]
+    assert "1 column kept: year; left out: f0, f1" in line
+    assert "and 247 more (among the first 256, and in few documents)" in line
+
+
+@pytest.mark.parametrize("value", ["x", 300 * "x"])
+def test_the_work_for_a_record_does_not_grow_with_names_of_fields(value):
+    """Red with: names of all records that are kept, or are left out again for each batch."""
+    reader = FieldReader(WantedFields.of(CorpusOptions()))
+    for batch in range(3):
+        for i in range(500):
+            reader.add({f"f{500 * batch + i}": value})
+        fields = reader.fields()
+        assert len(fields.columns) <= (0 if batch or len(value) > 1 else 256)
+        assert len(fields.left_out) <= 256
 
 
 def test_fields_beyond_the_last_column_are_not_called_long(read, tmp_path):

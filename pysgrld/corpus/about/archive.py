@@ -170,7 +170,7 @@ def write_about(
                     f"{plural(again, 'document')} with the id of an earlier one; all are kept",
                     Severity.WARNING,
                 )
-        automatic.report(collector.left_out)
+        automatic.report(collector.left_out, collector.rare())
         present = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
         for field, (key, option) in (asked or {}).items():
             if key not in present:
@@ -217,11 +217,12 @@ class _Automatic:
         self.kept.append(source.name)
         return write_column(archive, source, documents, stem, self.log, reading)
 
-    def report(self, left_out: Iterable[str]) -> None:
+    def report(self, left_out: Iterable[str], rare: Sequence[str]) -> None:
         """Log the names of the columns that are kept, and of the columns that are left out."""
         reasons = [
             (self.large, f"with more than {ROOM >> 20} MB of text"),
             ([*left_out], "long or nested"),
+            (rare, f"among the first {MOST}, and in few documents"),
         ]
         others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
         advice = "--meta-field NAME,... chooses"

@@ -126,6 +126,10 @@ class GrowingColumn:
         self.text.append(data.replace(b"\0", b""))
         return True
 
+    def present(self) -> int:
+        """Return the number of values that are not missing."""
+        return sum(int(np.count_nonzero(tags != MISSING)) for tags in self.tags.vector().blocks())
+
     def _pad(self, size: int) -> None:
         while (gap := min(size - self.tags.size, TOGETHER)) > 0:
             self.tags.append(bytes(gap))
@@ -214,6 +218,24 @@ class DetailsCollector:
         is_default = wanted is not None and wanted.automatic and name not in wanted.columns
         return is_default and role == COLUMN
 
+    def is_full(self) -> bool:
+        """Return True if no further column is kept."""
+        return sum(role == COLUMN for role, _ in self.columns) >= MOST
+
+    def rare(self) -> list[str]:
+        """Return the columns kept by default that few documents have, if there are too many columns.
+
+        Names that differ between documents are data, and each of their columns would be as long as
+        the corpus.
+        """
+        if not self.is_full():
+            return []
+        return [
+            name
+            for (role, name), column in self.columns.items()
+            if self.is_automatic(role, name) and column.present() * MOST < self.documents
+        ]
+
     def add(self, details: DocumentDetails, base: int = 0) -> None:
         """Add details of the next documents; ``base`` documents are in earlier inputs."""
         first, size = self.documents, len(details)
@@ -250,7 +272,7 @@ class DetailsCollector:
                 if (role, name) not in self.columns:
                     if role != COLUMN and all(value is None for value in column):
                         continue
-                    if len(self.columns) >= MOST + 2:
+                    if role == COLUMN and self.is_full():
                         if self.is_automatic(role, name):
                             continue
                         raise too_many_columns()
@@ -265,13 +287,14 @@ class DetailsCollector:
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
         """Return the columns by role and name, open for reading, with their kinds if known."""
+        absent = {*self.left_out, *self.rare()}
         return {
             (role, name): (
                 column.spelled(self.documents),
                 self.kinds.get(name) if role == COLUMN else "string",
             )
             for (role, name), column in self.columns.items()
-            if role != COLUMN or name not in self.left_out
+            if role != COLUMN or name not in absent
         }
 
     def file_names(self) -> SpelledColumn:

@@ -184,6 +184,8 @@ class FieldReader:
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
+        #: Names of the fields that the user has not named and that are read: the first `MOST`.
+        self._seen: dict[str, None] = {}
         self._left_out: set[str] = set()
         self.ids: list[Any] = []
         self.titles: list[Any] = []
@@ -247,8 +249,11 @@ class FieldReader:
         """Add the fields of a record that the user has not named, except long and nested values."""
         if self._keys != record.keys():  # most records have the same fields as the previous one
             self._keys = dict.fromkeys(record).keys()
-            names = (name for name in record if name not in self._apart)
-            self._short = tuple(islice(names, MOST))
+            room = MOST - max(len(self._seen), len(self._left_out))
+            if room > 0:
+                new = (n for n in record if n not in self._apart and n not in self._seen)
+                self._seen |= dict.fromkeys(islice(new, room))
+            self._short = tuple(filter(self._seen.__contains__, record))
         values = tuple(map(record.__getitem__, self._short))
         for value in values:
             if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
@@ -264,6 +269,7 @@ class FieldReader:
         }
         self._left_out |= left_out
         self._apart |= left_out
+        self._seen = {name: None for name in self._seen if name not in left_out}
         self._keys = None
         self._take_short(record)
 
@@ -279,7 +285,7 @@ class FieldReader:
                 for names_of, row in zip(self._names, self._others, strict=True)
             ]
             columns = ((name, [row.get(name) for row in rows]) for name in names)
-        return dict(islice(((n, c) for n, c in columns if n not in self._left_out), MOST))
+        return {name: column for name, column in columns if name not in self._left_out}
 
     def _check_time(self, value: Any) -> None:
         """Raise `FieldError` if a value can be neither a number nor a date."""
