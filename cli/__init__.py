@@ -239,12 +239,10 @@ def _give_up(stream: int) -> None:
 def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    from importlib.metadata import version  # not at the top: it would take half the time of --help
-
-    echo(f"sgmc {version('pysgrld')}")
     from pysgrld.core import core
-    from pysgrld.run.machine import threads
+    from pysgrld.run.machine import RELEASE, threads
 
+    echo(f"sgmc {RELEASE}")
     count = threads(None)
     have = ", ".join(core.available_isas())
     echo(f"instruction set  {core.isa()} (this machine has {have})")

@@ -35,13 +35,13 @@ def command(path: tuple[str, ...], all: bool, man: bool) -> None:
     from . import main
 
     if man:
-        from importlib.metadata import version
+        from pysgrld.run.machine import RELEASE
 
         from .man import page, paths
 
         if path not in paths():
             raise click.UsageError(f"no command '{' '.join(path)}': 'sgmc help' lists them")
-        write(page(path, version("pysgrld")), nl=False)
+        write(page(path, RELEASE), nl=False)
         return
 
     main.main([*path, "--help-all" if all and path == ("train",) else "--help"], prog_name="sgmc")

@@ -181,9 +181,9 @@ class Screen(logging.Handler):
         if p.unit == "iteration":
             state += f", step {p.step_size:.3g}"
         if math.isfinite(p.score):
-            from pysgrld.models.table import scores
+            from pysgrld.models.table import score_of
 
-            score = scores()[p.kind]
+            score = score_of(p.kind)
             state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
             title = {"iteration": "training"}.get(p.unit, f"{p.unit}s")
@@ -423,7 +423,7 @@ def score_in(record: Mapping[str, Any]) -> Score:
     """Return the kind of score that a line of ``metrics.jsonl`` records."""
     from pysgrld.models.table import scores
 
-    return next(score for name, score in scores().items() if name in record)
+    return next(score for score in scores() if score.name in record)
 
 
 def speed(tokens: float) -> str:

@@ -54,10 +54,10 @@ __all__ = [
 if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
 
     def __getattr__(name: str) -> Any:
-        if name == "__version__":  # reading the metadata takes half the time of help
-            from pysgrld.run.machine import version
+        if name == "__version__":
+            from pysgrld.run.machine import RELEASE
 
-            return version()
+            return RELEASE
         if name in _PUBLIC or name in _MODULES:
             import_module("pysgrld.errors").check_interpreter()
         if name in _PUBLIC:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from pysgrld.errors import leave_at_once
 
 
@@ -10,7 +12,10 @@ def main() -> None:
     leave_at_once()
     from pysgrld.cli import main as command
 
-    command()
+    try:
+        command()
+    finally:
+        gc.freeze()  # at exit, Python would search all modules for garbage, for a tenth of a second
 
 
 if __name__ == "__main__":

@@ -217,7 +217,6 @@ def _serve():
             importlib.import_module(name)
     faulthandler.enable()  # shows the stacks of a child that hangs
     import_modules(pysgrld)
-    pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing
     gc.freeze()  # no child copies what it only looks through for garbage
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:

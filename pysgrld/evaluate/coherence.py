@@ -92,7 +92,7 @@ def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
     array of int64, (K, N, N)
         Numbers of documents.
     """
-    words = np.unique(top)
+    words = np.flatnonzero(np.bincount(top.ravel()))
     columns = np.searchsorted(words, top)
     total = np.zeros((*top.shape, top.shape[1]), np.int64)
     size = int(max(16, min(8192, CELLS // len(words))))

@@ -70,7 +70,9 @@ class Completion(Scorer):
         self.held_out = held_out
         observed, scored = held_out.observed, held_out.held_out
         check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
-        self.words: Int32s = np.union1d(observed.rows, scored.rows).astype(np.int32)
+        self.words: Int32s = np.flatnonzero(
+            np.bincount(np.concatenate([observed.rows, scored.rows]))
+        ).astype(np.int32)
         rows = np.searchsorted(self.words, observed.rows).astype(np.int32)
         self._reader = readers.make(
             Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads

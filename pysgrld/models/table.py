@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,27 @@ def all_models() -> list[Model[Any]]:
     return [model_of(name) for name in MODELS]
 
 
-def scores() -> dict[str, Score]:
-    """Return the scores of held-out documents of all models, by name."""
-    return {model.score.name: model.score for model in all_models()}
+def scores() -> Iterator[Score]:
+    """Yield the kinds of scores of all models; a model is imported when its turn comes.
+
+    Yields
+    ------
+    Score
+        The score of held-out documents of one model; several models may have the same score.
+    """
+    return (model.score for model in all_models())
+
+
+def score_of(name: str) -> Score:
+    """Return the kind of score that has the given name.
+
+    Parameters
+    ----------
+    name : str
+        Name of a score of held-out documents, such as "perplexity".
+
+    Returns
+    -------
+    Score
+    """
+    return next(score for score in scores() if score.name == name)

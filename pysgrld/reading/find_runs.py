@@ -226,8 +226,8 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
                 *_, last = run.read_metrics(_END)
             newest = (
                 (float(value), kind)
-                for name, kind in scores().items()
-                for key in (name, kind.point)
+                for kind in scores()
+                for key in (kind.name, kind.point)
                 if isinstance(value := last.get(key), int | float)
             )
             score, kind = next(newest, (None, None))

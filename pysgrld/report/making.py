@@ -17,7 +17,7 @@ from pysgrld.report.page_folder import PageFolder
 from pysgrld.report.reported_run import READ_STEPS, PageRequest, ReportedRun, Section
 from pysgrld.report.sections import SECTIONS
 from pysgrld.report.texts_and_metadata import AddedFiles
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
@@ -55,7 +55,7 @@ class Page:
         self.main: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "sgmc": version(),
+            "sgmc": RELEASE,
             "key": key,
             "title": run.asked.title or str(config["corpus"].get("name") or "corpus"),
             "run": results.place.name,

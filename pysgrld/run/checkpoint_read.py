@@ -25,7 +25,7 @@ from pysgrld.options.paths import is_file, is_folder
 from pysgrld.run import jsonio
 from pysgrld.run.files import Written, digest_of, parse_step, read_small
 from pysgrld.run.identity import Identity, mismatch
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 from pysgrld.run.tensors import NONE, DamagedError, load, violation
 from pysgrld.types import Array, Invariant
 
@@ -405,7 +405,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if type(needed) is int and needed > SCHEMA:
         raise CheckpointError(
             f"{path}: written by sgmc {content.get('sgmc')}, needs >= {content.get('sgmc')}; this "
-            f"is {version()}: update it, or start a new run with another --out"
+            f"is {RELEASE}: update it, or start a new run with another --out"
         )
     missing = _KEYS - content.keys()
     if missing or type(needed) is not int:

@@ -42,7 +42,7 @@ from pysgrld.run.files import (
     write_new,
 )
 from pysgrld.run.identity import Identity
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 from pysgrld.run.tensors import DamagedError, describe, encode, violation
 from pysgrld.types import Array, Invariant
 
@@ -97,7 +97,7 @@ def commit(
         "format": FORMAT,
         "schema": SCHEMA,
         "min_reader": 1,
-        "sgmc": version(),
+        "sgmc": RELEASE,
         "written": jsonio.now(),
         "step": step,
         "identity": run_identity.digest,

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
@@ -94,13 +95,21 @@ def unsealed(data: bytes, place: Path) -> Any:
     if not isinstance(value, dict) or SEAL not in value:
         return value
     seal = value.pop(SEAL)
-    if seal != _seal(value) and (warned := (str(place), data)) not in _warned:
+    if seal != _seal_of(data) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
             "%s: was changed since it was written, by hand or by damage: its values may be wrong",
             place,
         )
     return value
+
+
+@lru_cache(maxsize=4)
+def _seal_of(data: bytes) -> str:
+    """Return the digest that a sealed file should have; a run reads its configuration often."""
+    value = parse(data)
+    del value[SEAL]
+    return _seal(value)
 
 
 def _seal(value: Mapping[str, Any]) -> str:

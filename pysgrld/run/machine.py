@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +25,9 @@ from pysgrld.core import core
 
 #: Maximum number of threads that a user can request.
 MOST = 4096
+
+#: Version of sgmc, as in `pyproject.toml`: to read it from the installed metadata is slow.
+RELEASE = "1.0.0rc1"
 
 #: Maximum number of threads that does not disturb other users of a login node.
 FEW_THREADS = 8
@@ -45,14 +47,6 @@ _CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cp
 _FIRST_OBJECTS = 4 << 20
 #: Assumed size of a thread's stack in bytes if the system sets no limit.
 _USUAL_STACK = 8 << 20
-
-
-@cache
-def version() -> str:
-    """Return the version of sgmc from the metadata of its distribution."""
-    from importlib import metadata  # imported here because the import is slow
-
-    return metadata.version("pysgrld")
 
 
 # ---- threads

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.report.page_file import page
 from pysgrld.run import jsonio
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import claim_files
 from pysgrld.search.outcome import SearchResult, Tried
@@ -96,7 +96,7 @@ def html(result: SearchResult) -> bytes:
             {"cells": list(cells), "tag": tags.get(row.name), "dropped": row.dropped is not None}
             for cells, row in zip(rows, result.rows, strict=True)
         ],
-        "sgmc": version(),
+        "sgmc": RELEASE,
     }
     return page(content, {}, scripts=SCRIPTS)
 

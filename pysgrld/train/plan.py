@@ -42,7 +42,7 @@ from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
 from pysgrld.run.layout import digest_of_counts
 from pysgrld.run.lock import scratch_folder
-from pysgrld.run.machine import allowed_memory, version
+from pysgrld.run.machine import RELEASE, allowed_memory
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.request import Request
 from pysgrld.types import Others, WordTotals
@@ -270,7 +270,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
         "options": dict.fromkeys(OPTIONS) | options.plain(),
         "defaults": list(defaults),
         "free": sorted(FREE),
-        "versions": {"pysgrld": version(), "numpy": np.__version__, "compiler": core.compiler},
+        "versions": {"pysgrld": RELEASE, "numpy": np.__version__, "compiler": core.compiler},
         "isa": core.isa(),
     }
 

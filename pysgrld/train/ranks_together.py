@@ -24,7 +24,7 @@ from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
 from pysgrld.options.paths import resolve_path
 from pysgrld.run import StopFlag
-from pysgrld.run.machine import processors, threads, version
+from pysgrld.run.machine import RELEASE, processors, threads
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.short_chains import (
@@ -241,9 +241,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         If the ranks have different versions.
     """
     count = threads(requested_threads)
-    members = comm.gather(
-        (version(), core.isa(), comm.host, count.number, processors(), os.getpid())
-    )
+    members = comm.gather((RELEASE, core.isa(), comm.host, count.number, processors(), os.getpid()))
     versions, isas, hosts, numbers, _, processes = zip(*members, strict=True)
     for rank, rank_version in enumerate(versions):
         if rank_version != versions[0]:

@@ -89,7 +89,6 @@ codecs.lookup("cp437")  # of names in archives: a codec is a module too
 import pysgrld, pysgrld.cli
 for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
     importlib.import_module(module.name)
-pysgrld.run.machine.version()
 most = int(sys.argv.pop(1))
 os.setgroups([])
 os.setgid(65534)

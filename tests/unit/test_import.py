@@ -67,3 +67,35 @@ def test_the_server_of_forks_begins_without_mpi4py():
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+#: Trains a model on a few documents and shows its topics; prints the slow imports that neither needs.
+COMMANDS = """
+import sys
+from pysgrld.cli import main
+text = "\\n".join(["ship storm harbour sail"] * 20 + ["bread oven flour salt"] * 20)
+open("corpus.txt", "w").write(text)
+for args in (["train", "corpus.txt", "-k", "2", "--iterations", "20", "--exact-sweeps", "0", "-q"],
+             ["topics", "-q"], ["runs"]):
+    try: main(args)
+    except SystemExit as end: assert end.code == 0, args
+slow = {"email.message", "importlib.metadata", "numpy.ma", "pysgrld.report.making"}
+slow |= {f"pysgrld.models.{model}.resolved" for model in ("dlda", "dpmm", "dtm", "sam")}
+print(sorted(slow & set(sys.modules)))
+"""
+
+
+def test_commands_import_no_module_that_they_do_not_need(tmp_path):
+    """Red with: all models imported for their scores; the version read from the metadata."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_the_entry_point_ends_with_the_exit_code_of_the_command():
+    """Red with: an error lost in the shortened end of the process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pysgrld", "no-such-command"], capture_output=True, check=False
+    )
+    assert done.returncode == 2

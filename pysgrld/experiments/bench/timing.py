@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import UsageError
-from pysgrld.run.machine import processor_name, threads, version
+from pysgrld.run.machine import RELEASE, processor_name, threads
 
 #: Version of the layout of results; files of other versions are not compared.
 SCHEMA = 1
@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": core.compiler,
-        "pysgrld": version(),
+        "pysgrld": RELEASE,
         "python": platform.python_version(),
         "numpy": np.__version__,
     }

@@ -13,7 +13,7 @@ from pysgrld.reading.labels import Label
 from pysgrld.report.compare.partners import ABSENT, Kind
 from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.chain_folders import called
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 
 #: Standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
@@ -329,6 +329,6 @@ def page_of(comparison: Comparison) -> bytes:
         "correlated": CORRELATED if comparison.is_correlated else None,
         "absent": ABSENT,
         "topics": topics,
-        "sgmc": version(),
+        "sgmc": RELEASE,
     }
     return page(report, {}, ("core.js", "compare.js"), (*STYLES, "compare.css"))

@@ -14,7 +14,7 @@ from pysgrld.evaluate.matching import assign
 from pysgrld.options.paths import is_folder
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
-from pysgrld.run.machine import version
+from pysgrld.run.machine import RELEASE
 from pysgrld.run.output_files import whole_file
 from pysgrld.types import Int64s, Key
 
@@ -112,7 +112,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         sink = _Sink(whole)
         with _library().File(sink, "w") as file:
             file.attrs["inference_library"] = "sgmc"
-            file.attrs["inference_library_version"] = version()
+            file.attrs["inference_library_version"] = RELEASE
             file.attrs["sampler"] = first.options.algo
             _write_draws(file, sink, chains, request, steps, order, words, tell, scored=not notes)
             counts = first.word_counts()
