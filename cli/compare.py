@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, plain, quiet, show_json, threads, word_order
-from .terminal import echo, fill, room, wrap
+from .terminal import echo, fill, room, shown, wrap
 from .topics import percent
 from .values import runs
 
 if TYPE_CHECKING:
+    from pysgrld.effects.latest_period import PeriodNews
     from pysgrld.models.word_order import WordOrder
     from pysgrld.report.compare import Carried
     from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
@@ -44,7 +45,8 @@ Examples:
   sgmc compare news-k50 news-k100         other numbers of topics
   sgmc compare news-2023 news-2024 --html years.html --open
   sgmc compare news-2023 news-2024 --carry-labels
-  sgmc compare --news --exit-code         the latest with the run it continues
+  sgmc compare --news --exit-code         the latest with the run it continues,
+                                          or its latest week with those before
   sgmc compare a b --json | jq '.topics[] | select(.kind == "split")'""",
 )
 @click.argument("named", nargs=-1, metavar="[RUN] RUN", shell_complete=runs)
@@ -78,9 +80,10 @@ def command(
     """Set the topics of two runs side by side: the same, split, merged, partial, gone or new.
 
     A run that began with --from is compared with the run that it continues if it is named alone, and
-    the latest run if none is named. The
-    news come first: topics that only the right run has, and those whose share of the corpus has
-    grown or faded by half or more.
+    the latest run if none is named. Of another run whose documents have dates, the latest week (month
+    or year, if it has fewer than 50 documents) is compared with the time before. The news
+    come first: topics that only the right run has, and those whose share of the corpus has grown or
+    faded by half or more.
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
     probability that topics have in common, over the words that both runs have (1: the same). Corr. is
     the correlation of their proportions in the same documents, from 0.7 on the same topic. Words in
@@ -93,10 +96,18 @@ def command(
 
     if len(named) > 2:
         raise UsageError(f"two runs are compared at a time, and {len(named)} are named")
-    if len(named) < 2:
-        named = (former_run(*(named or ("latest",))), *(named or ("latest",)))
     if (open or force) and html is None:
         raise UsageError("--open and --force are for a page: name it with --html FILE.html")
+    if len(named) < 2:
+        (run,) = named or ("latest",)
+        former = former_run(run)
+        if former is None:
+            of_two = {"--top": top, "--words": words, "--layer": layer, "--html": html}
+            of_two |= {"--carry-labels": carry_labels, "--replace-labels": replace_labels}
+            asked = [option for option, value in of_two.items() if value]
+            _compare_period(run, asked, news=news, exit_code=exit_code, **values)
+            return
+        named = former, run
     with Screen(quiet=values["quiet"]) as screen:
         if html is not None:
             check_outputs([Path(html)], force=force)
@@ -130,6 +141,77 @@ def command(
         click.get_current_context().exit(1)
 
 
+def _compare_period(
+    run: str, asked: list[str], *, news: bool, exit_code: bool, **values: Any
+) -> None:
+    """Compare the latest period of a run's documents with the time before."""
+    from pysgrld.effects.latest_period import latest_period
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.run.machine import threads as count
+
+    from .progress import Screen
+
+    with Screen(quiet=values["quiet"]) as screen:
+        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
+        if asked:
+            raise UsageError(
+                f"{asked[0]} is for two runs, and {results.place} continues no other: name two runs"
+            )
+        with screen.steps() as tell:
+            found = latest_period(results, tell)
+    if found is None:
+        raise UsageError(
+            f"{results.place} continues no other run, and its documents have no column of dates with "
+            "enough documents in a latest week, month or year: name two runs; 'sgmc runs' lists them"
+        )
+    if values["json"]:
+        topics = [
+            {"topic": t.topic, "name": t.name, "change": t.change}
+            | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
+            for t in found.topics
+        ]
+        show_json({"run": results.place, **found._asdict(), "topics": topics})
+    else:
+        _show_period(results.place, found, news=news)
+    if exit_code and found.of("new"):
+        click.get_current_context().exit(1)
+
+
+def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
+    """Print a line for each new or changed topic, the steady ones, and new words."""
+    if not news:
+        echo(
+            fill(
+                f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of {found.first} "
+                f"to {found.last}, next to the {found.before:,} before\n"
+            )
+        )
+    for change in ("new", "grown", "faded"):
+        for topic in found.of(change):
+            title = "NEW" if change == "new" else change
+            shares = f"{100 * topic.before.mean:.1f} % -> {100 * topic.latest.mean:.1f} %"
+            low, high = topic.difference.low, topic.difference.high
+            ends = (
+                "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
+            )
+            echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
+    if not found.of("new"):
+        echo("NEW: no topic")
+    if steady := found.of("steady"):
+        echo(fill(f"steady ({len(steady)}): {'; '.join(shown(topic.name) for topic in steady)}"))
+    if found.new_words:
+        counts = ", ".join(f"{shown(word)} {uses:,}" for word, uses in found.new_words.items())
+        echo(fill(f"new words: {counts}"))
+    if not news:
+        echo(
+            "\n"
+            + fill(
+                "Shares are means over documents. In brackets: 90 % interval of the difference in "
+                "percentage points, for other documents like these."
+            )
+        )
+
+
 def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) -> None:
     from pysgrld.report.compare.comparison import page_of
     from pysgrld.run.output_files import whole_file
@@ -145,8 +227,6 @@ def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) 
 
 
 def _carried_lines(carried: Carried) -> list[str]:
-    from pysgrld.errors import plural
-
     lines = [f"{carried.path}: {plural(len(carried.new), 'name')} carried"]
     if carried.kept:
         earlier = ", ".join(f"{k} {name!r}" for k, name in carried.kept.items())

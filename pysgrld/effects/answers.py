@@ -262,7 +262,7 @@ class Effects:
             (self._fit.of(contrast.second.mean), 0.0),
             (difference, -1.0),
         )
-        estimates = [_between(sampled, least) for sampled, least in parts]
+        estimates = [between(sampled, least) for sampled, least in parts]
         rows = zip(self.topics.tolist(), *estimates, signs.tolist(), strict=True)
         return TopicsContrasted(
             contrast.column,
@@ -276,7 +276,15 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else round(value, 5) for value in values]
 
 
-def _between(sampled: Sampled, least: float) -> list[Between]:
+def between(sampled: Sampled, least: float) -> list[Between]:
+    """Return each topic's mean and interval, with the least possible value as lower limit.
+
+    Parameters
+    ----------
+    sampled : Sampled
+    least : float
+        0 for shares, -1 for differences.
+    """
     means = np.clip(sampled.drawn.mean(axis=0), least, 1.0).tolist()
     low, high = sampled.interval(least)
     return [
@@ -320,7 +328,7 @@ def estimated(
     draws, n = len(sorting.back), len(design.used)
     regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
     sampled = SampledShares(n, len(topics))
-    for begin, rows in _chunks(design.used, max(1_000, _CELLS // len(topics))):
+    for begin, rows in chunks(design.used, len(topics)):
         shares = sorting.shares(take(rows))
         regression.add(begin, shares)
         sampled.add(begin, shares)
@@ -353,7 +361,16 @@ def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
-def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
+def chunks(rows: Int64s, topics: int) -> Iterator[tuple[int, Int64s]]:
+    """Yield the rows in chunks of bounded memory, each with its first place.
+
+    Parameters
+    ----------
+    rows : (n,) int64
+    topics : int
+        Number of topics, for which each row has a value.
+    """
+    size = max(1_000, _CELLS // topics)
     for begin in range(0, len(rows), size):
         yield begin, rows[begin : begin + size]
 
@@ -388,9 +405,9 @@ def effects_of(
     return estimated(
         request,
         columns_asked(
-            request.formula, request.cluster, _Columns(corpus.about, rows, request.cluster)
+            request.formula, request.cluster, Columns(corpus.about, rows, request.cluster)
         ),
-        _sorting(results, layer, topics),
+        sorting_of(results, layer, topics),
         topics,
         corpus.take,
         tell,
@@ -428,7 +445,7 @@ def columns_asked(
     return columns
 
 
-class _Columns(Mapping[str, Sequence[Any]]):
+class Columns(Mapping[str, Sequence[Any]]):
     """Columns of a corpus, each read when it is accessed; times are converted to dates.
 
     Parameters
@@ -450,6 +467,11 @@ class _Columns(Mapping[str, Sequence[Any]]):
             return values
         return [v if v is None else np.datetime64(v.removesuffix("Z")[:10], "D") for v in values]
 
+    @property
+    def dates(self) -> list[str]:
+        """Names of the columns of dates and times."""
+        return [name for name, kind in self._kinds.items() if kind == "time"]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
 
@@ -457,7 +479,7 @@ class _Columns(Mapping[str, Sequence[Any]]):
         return len(self._kinds)
 
 
-def _sorting(results: Results, layer: int, topics: Int64s) -> Sorting:
+def sorting_of(results: Results, layer: int, topics: Int64s) -> Sorting:
     """Allocate words to topics, given the kept samples; without samples, topics count as known."""
     mean = results.phi(layer).T[topics]
     weights = results.weights(layer)

@@ -118,10 +118,40 @@ def test_runs_without_samples_and_of_other_families_are_compared(two):
     assert deep["right"]["topics"] == 3
 
 
+def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_path):
+    """Red with: the period counted from the first date; words of the period that were there before
+    called new; every difference called a change, as with shuffled dates.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(4)
+    themes = [[f"{name}{i}" for i in range(12)] for name in ("sea", "bread", "clipper")]
+    days = [f"2026-03-{1 + d % 28:02}" for d in range(336)]
+    new = [day > "2026-03-21" and d % 3 == 0 for d, day in enumerate(days)]
+    texts = [" ".join(rng.choice(themes[2 if new[d] else d % 2], 30)) for d in range(336)]
+    usual = ("--algo", "gibbs", "-k", "3", "--iterations", "40", "--max-df", "1.0", "-q")
+    for name, order in (("week", range(336)), ("shuffled", rng.permutation(336))):
+        rows = [{"day": day, "text": texts[i]} for day, i in zip(days, order, strict=True)]
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        two("train", file, *usual, "--out", f"sgmc-runs/{name}")
+    done = two("compare", "week", "--exit-code", code=1)
+    assert "day: 84 documents of 2026-03-22 to 2026-03-28, next to the 252" in done.stdout
+    assert "\nNEW: clipper" in done.stdout
+    assert "new words: clipper" in done.stdout
+    assert "sea" not in done.stdout.partition("new words: ")[2]
+    record = json.loads(two("compare", "week", "--json").stdout)
+    assert [topic["change"] for topic in record["topics"]].count("new") == 1
+    assert (record["days"], record["documents"], record["before"]) == (7, 84, 252)
+    quiet = two("compare", "shuffled", "--news", "--exit-code").stdout
+    assert quiet.startswith("NEW: no topic\nsteady (3): ")
+
+
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        ((LEFT,), 2, "continues no other run: name the two"),
+        ((LEFT,), 2, "continues no other run, and its documents have no column of dates"),
+        ((LEFT, "--top", "5"), 2, "--top is for two runs, and "),
         ((LEFT, LEFT, LEFT), 2, "two runs are compared at a time, and 3 are named"),
         ((LEFT, "bible-scir"), 2, "is compared with itself; name two runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),

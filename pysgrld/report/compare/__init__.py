@@ -158,8 +158,8 @@ def compare(
     )
 
 
-def former_run(name: str) -> str:
-    """Return the folder of the former run that the given run continues (``train --from``).
+def former_run(name: str) -> str | None:
+    """Return the folder of the former run that the given run continues, or None without one.
 
     Parameters
     ----------
@@ -168,18 +168,11 @@ def former_run(name: str) -> str:
 
     Raises
     ------
-    UsageError
-        If the run does not continue another one.
     MissingInputError
-        If a run is missing.
+        If the run is missing.
     """
-    run = RunDirectory.open(find_folder(name))
-    parent = run.config.get("parent")
-    if not parent:
-        raise UsageError(
-            f"{run.path}: continues no other run: name the two runs to compare; 'sgmc runs' lists them"
-        )
-    return str(parent["run"])
+    parent = RunDirectory.open(find_folder(name)).config.get("parent")
+    return str(parent["run"]) if parent else None
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:

@@ -1,0 +1,195 @@
+"""The latest week, month or year of a corpus, compared with the time before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus.stopwords import named
+from pysgrld.effects.answers import Columns, between, chunks, sorting_of
+from pysgrld.effects.composition import Fit, Regression, weightings_of
+from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.reading.results import Results
+from pysgrld.report.answers import Between
+from pysgrld.report.compare import NEW_WORDS
+from pysgrld.report.compare.comparison import GROWN, GROWN_BY
+from pysgrld.report.exports import Tell
+from pysgrld.report.population import sure_signs
+from pysgrld.report.topic_words import names_of
+from pysgrld.types import Doubles, Int64s
+
+#: Lengths of a period in days: a week, a month, a year.
+DAYS = 7, 30, 365
+#: Minimum number of documents in the latest period; a longer period is taken if it has fewer.
+DOCUMENTS = 50
+#: A topic is new if its earlier share is at most this fraction of its latest share.
+NEW = 0.1
+
+
+class TopicChange(NamedTuple):
+    """A topic in the latest period and before.
+
+    Attributes
+    ----------
+    topic : int
+    name : str
+    before, latest : Between
+        Mean shares of the documents, with 90 % intervals for other documents like these.
+    difference : Between
+        ``latest`` minus ``before``.
+    change : {"new", "grown", "faded", "steady"}
+        "steady" unless the sign of the difference is sure.
+    """
+
+    topic: int
+    name: str
+    before: Between
+    latest: Between
+    difference: Between
+    change: Literal["new", "grown", "faded", "steady"]
+
+
+class PeriodNews(NamedTuple):
+    """Changes of topics and new words in the latest period of a corpus.
+
+    Attributes
+    ----------
+    column : str
+        The column with the dates.
+    days : int
+        Length of the period.
+    first, last : str
+        First and last day of the period.
+    documents, before : int
+        Number of documents in the period and before.
+    topics : list of TopicChange
+        The greatest latest share first.
+    new_words : dict of str to int
+        The most frequent words that occur in the period alone, with their occurrences.
+    """
+
+    column: str
+    days: int
+    first: str
+    last: str
+    documents: int
+    before: int
+    topics: list[TopicChange]
+    new_words: dict[str, int]
+
+    def of(self, change: str) -> list[TopicChange]:
+        """Return the topics with the given change."""
+        return [topic for topic in self.topics if topic.change == change]
+
+
+def latest_period(
+    results: Results, tell: Tell = lambda label, done, total: None
+) -> PeriodNews | None:
+    """Compare the latest period of a run's training corpus with the time before.
+
+    The period is the shortest of a week, a month and a year that ends with the last date and has
+    at least `DOCUMENTS` documents. Documents without a date are left out.
+
+    Parameters
+    ----------
+    results : Results
+    tell : callable (what, done, total)
+        Called with the number of documents done.
+
+    Returns
+    -------
+    PeriodNews or None
+        None if the corpus has no column of dates, or too few documents in one of both times.
+
+    Raises
+    ------
+    MissingInputError
+        If the training corpus is missing.
+    UsageError
+        If topics have no shares.
+    """
+    if results.fitted.signed:
+        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: its dates need the documents")
+    columns = Columns(corpus.about, np.arange(corpus.documents), None)
+    dated = _dated(columns)
+    if dated is None:
+        return None
+    column, rows, days = dated
+    last = int(days.max())
+    fitting = [n for n in DAYS if (days > last - n).sum() >= DOCUMENTS <= (days <= last - n).sum()]
+    if not fitting:
+        return None
+    latest = days > last - fitting[0]
+    topics = results.fitted.shown(0)
+    sorting = sorting_of(results, 0, topics)
+    design = np.stack([np.ones(len(rows)), latest], axis=1).astype(np.float64)
+    regression = Regression(design, None, len(topics), weightings_of(len(sorting.back)))
+    counts = np.zeros((2, len(results.vocabulary)))
+    for begin, block in chunks(rows, len(topics)):
+        documents = corpus.take(block)
+        regression.add(begin, sorting.shares(documents))
+        of_document = np.repeat(latest[begin : begin + len(block)], np.diff(documents.indptr))
+        for part in (0, 1):
+            chosen = of_document == part
+            np.add.at(counts[part], documents.indices[chosen], documents.counts[chosen])
+        tell("documents", begin + len(block), len(rows))
+    return PeriodNews(
+        column,
+        fitting[0],
+        *(str(np.datetime64(day, "D")) for day in (last - fitting[0] + 1, last)),
+        int(latest.sum()),
+        int((~latest).sum()),
+        _changes(Fit(regression, sorting.back), topics, names_of(results, 0)),
+        _new_words(results.vocabulary, counts),
+    )
+
+
+def _dated(columns: Columns) -> tuple[str, Int64s, Int64s] | None:
+    """Return the column with most dates, the rows that have one, and their days since 1970."""
+    best = None
+    for column in columns.dates:
+        values = columns[column]
+        rows = np.array([row for row, value in enumerate(values) if value is not None], np.int64)
+        if len(rows) and (best is None or len(rows) > len(best[1])):
+            best = column, rows, np.array([values[row] for row in rows.tolist()]).astype(np.int64)
+    return best
+
+
+def _changes(fit: Fit, topics: Int64s, names: dict[int, str]) -> list[TopicChange]:
+    contrasts: list[Doubles] = [np.array(c, np.float64) for c in ((1, 0), (1, 1), (0, 1))]
+    before, latest, difference = (fit.of(contrast) for contrast in contrasts)
+    rows = zip(
+        topics.tolist(),
+        between(before, 0.0),
+        between(latest, 0.0),
+        between(difference, -1.0),
+        sure_signs(difference.in_errors()).tolist(),
+        strict=True,
+    )
+    changes = [
+        TopicChange(topic, names[topic], a, b, moved, _change(a.mean, b.mean, sign))
+        for topic, a, b, moved, sign in rows
+    ]
+    return sorted(changes, key=lambda topic: -topic.latest.mean)
+
+
+def _change(before: float, latest: float, sign: int) -> Literal["new", "grown", "faded", "steady"]:
+    least, greatest = sorted((before, latest))
+    if not sign or greatest - least < GROWN_BY or greatest < GROWN * least:
+        return "steady"
+    if sign < 0:
+        return "faded"
+    return "new" if before <= NEW * latest else "grown"
+
+
+def _new_words(vocabulary: Sequence[str], counts: Any) -> dict[str, int]:
+    common = named("english")
+    order = np.argsort(-counts[1], kind="stable")
+    fresh = [int(w) for w in order if counts[1, w] and not counts[0, w]]
+    words = {vocabulary[w]: int(counts[1, w]) for w in fresh if vocabulary[w] not in common}
+    return dict(list(words.items())[:NEW_WORDS])
