@@ -141,7 +141,8 @@ def latest_period(
     return PeriodNews(
         column,
         fitting[0],
-        *(str(np.datetime64(day, "D")) for day in (last - fitting[0] + 1, last)),
+        str(np.datetime64(last - fitting[0] + 1, "D")),
+        str(np.datetime64(last, "D")),
         int(latest.sum()),
         int((~latest).sum()),
         _changes(Fit(regression, sorting.back), topics, names_of(results, 0)),
