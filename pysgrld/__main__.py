@@ -1,4 +1,4 @@
-"""Entry point of the command ``sgmc``, so small that Ctrl-C can hardly interrupt it."""
+"""Entry point of the command ``sgmc``, kept small so that Ctrl-C rarely interrupts its start."""
 
 from __future__ import annotations
 

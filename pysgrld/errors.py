@@ -1,4 +1,4 @@
-"""Errors of sgmc with their exit codes, and messages with their severity.
+"""Errors of sgmc with their exit codes, and messages with a severity.
 
 A message has three parts: the problem, its place, and the remedy. Only ``cli/__init__.py`` turns an
 error into an exit code. The codes are a promise to batch systems: they are never renumbered.
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 
 class SgmcError(Exception):
-    """Base class of all errors that sgmc raises on purpose; ``exit_code`` 70 refers to a bug in sgmc.
+    """Base class of all errors that sgmc raises on purpose; ``exit_code`` 70 indicates a bug in sgmc.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class CorpusError(SgmcError, ValueError):
 
 
 class NoFieldError(CorpusError):
-    """No document has a field that was asked for (exit 65).
+    """No document has a requested field (exit 65).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class MismatchError(SgmcError):
 
 
 class Interrupted(SgmcError):
-    """Stopped early by a signal or the time limit; a good checkpoint was written (exit 85)."""
+    """Stopped early by a signal or the time limit, after writing a good checkpoint (exit 85)."""
 
     exit_code = 85
 
@@ -136,13 +136,13 @@ class NumericalError(SgmcError):
 
 
 class MemoryLimitError(SgmcError):
-    """The memory needed is more than allowed (exit 87)."""
+    """More memory is needed than is allowed (exit 87)."""
 
     exit_code = 87
 
 
 class NoProgressError(SgmcError):
-    """Two starts in a row made no progress, so the third was not begun (exit 88)."""
+    """Two consecutive starts made no progress, so a third was refused (exit 88)."""
 
     exit_code = 88
 
@@ -152,19 +152,19 @@ class DisagreementError(SgmcError):
 
 
 class RankError(SgmcError):
-    """Another process of the communicator failed (exit with the code of its error)."""
+    """Another process of the communicator failed (exit code of that process's error)."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A model was fitted, but more iterations would change it."""
+    """A model was fitted, but would still change with more iterations."""
 
 
 class UnknownWordsWarning(UserWarning):
-    """Texts have words that the model does not know, which were left out."""
+    """Texts have words unknown to the model, which were left out."""
 
 
 class NotFittedError(SgmcError, ValueError, AttributeError):
-    """An estimator was used before it was fitted."""
+    """An estimator was used before fitting."""
 
     exit_code = 2
 
@@ -176,7 +176,7 @@ STOPPED = 130
 
 
 def leave_at_once() -> None:
-    """Let Ctrl-C end the process at once, unless the process ignores it.
+    """Make Ctrl-C end the process at once, unless the process ignores it.
 
     A half-loaded module must not receive a `KeyboardInterrupt`.
     """
@@ -185,7 +185,7 @@ def leave_at_once() -> None:
 
 
 def leave_in_order() -> None:
-    """Let Ctrl-C raise `KeyboardInterrupt` again, so that files are closed and removed."""
+    """Make Ctrl-C raise `KeyboardInterrupt` again, so that files are closed and removed."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -198,7 +198,7 @@ def _leave(*_: object) -> None:
 
 
 class Severity(StrEnum):
-    """Importance of a message to the user."""
+    """Importance of a message for the user."""
 
     #: Printed with ``--verbose``.
     DETAIL = "detail"
@@ -209,21 +209,21 @@ class Severity(StrEnum):
 
 
 class Message(NamedTuple):
-    """A line for the user, and its severity."""
+    """A line of text for the user, with its severity."""
 
     text: str
     severity: Severity = Severity.NOTE
 
 
 class Log(Protocol):
-    """A callable that takes messages; ``log(*message)`` passes one on."""
+    """A callable that receives messages; ``log(*message)`` passes on a `Message`."""
 
     def __call__(self, text: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Take a line for the user."""
+        """Receive a line of text for the user."""
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Drop a message.
+    """Discard a message.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, which is in the plural unless the number is 1.
+    """Return a number followed by its noun, in the plural unless the number is 1.
 
     >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
     ('1 thread', '1,200 threads', '0 entries')
@@ -261,7 +261,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def all_of(number: int, nouns: str) -> str:
-    """Return "both" or "all N" with the plural of a noun.
+    """Return "both" or "all N" followed by a plural noun.
 
     >>> all_of(2, "chains"), all_of(4, "chains")
     ('both chains', 'all 4 chains')
@@ -282,7 +282,7 @@ def all_of(number: int, nouns: str) -> str:
 
 
 def check_interpreter() -> None:
-    """Raise an error in a sub-interpreter, before NumPy is loaded in it.
+    """Raise an error in a sub-interpreter, before NumPy is loaded there.
 
     The compiled core would wait for ever for the lock of the main interpreter.
 

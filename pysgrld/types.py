@@ -1,4 +1,4 @@
-"""Types of the values that modules pass to each other.
+"""Types of values that modules pass to each other.
 
 Symbols follow the literature: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
 proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
@@ -31,7 +31,7 @@ UNIT = 1 << 24
 
 @dataclass(frozen=True)
 class Documents:
-    """Word counts of documents, as compressed sparse rows over a vocabulary.
+    """Word counts of documents, in compressed sparse rows over a vocabulary.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """The row of the topics for each entry, (nnz,): its word in its document's slice."""
+        """The row of the topics that each entry reads, (nnz,): its word in its document's time slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))
@@ -71,20 +71,20 @@ class Documents:
 
     @cached_property
     def lengths(self) -> Int64s:
-        """Number of tokens of each document, (n,) int64; callers must not change it."""
+        """Number of tokens in each document, (n,) int64; callers must not modify it."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         lengths: Int64s = np.diff(ends)
         lengths.flags.writeable = False
         return lengths
 
     def summed(self, values: Doubles) -> Doubles:
-        """Sum ``values``, one for each entry, over each document, (n,)."""
+        """Sum ``values``, which has one value per entry, over each document, (n,)."""
         holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
         return sums
 
     def take(self, ids: Int64s) -> Documents:
-        """Copy the documents with these ids, in their order; ids may repeat."""
+        """Copy the documents with the given ids, in the given order; ids may repeat."""
         starts = self.indptr[ids]
         lengths = self.indptr[ids + 1] - starts
         indptr = np.zeros(len(ids) + 1, np.int64)
@@ -95,7 +95,7 @@ class Documents:
 
 
 class Slicing(NamedTuple):
-    """Time slices, and the rule that assigns documents to them.
+    """Time slices, and the rule by which documents are assigned to them.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Slicing(NamedTuple):
 
 
 class WordTotals(NamedTuple):
-    """Number of occurrences of every word in a set of documents.
+    """Number of occurrences of each word in a set of documents.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Mean count of a word in the document of one of its occurrences, at least 1.
+        """Mean count that an occurrence's word has in its document, for each word, at least 1.
 
         This is squares divided by occurrences.
         """
@@ -137,7 +137,7 @@ class WordTotals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Ascending positions of all documents of a corpus except the given ones, as a lazy array.
+    """Positions of all documents of a corpus but some, ascending, as an array computed when read.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Others:
         return positions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """List all positions, for NumPy."""
+        """Return all positions as an array, as NumPy requests it."""
         return np.asarray(self[:], dtype)
 
     def __iter__(self) -> Iterator[int]:
@@ -179,7 +179,7 @@ Positions = Int64s | Others
 
 
 class Condition(Enum):
-    """A condition on the values of an array."""
+    """A condition on all values of an array."""
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
@@ -211,14 +211,14 @@ def is_prior(values: Array) -> bool:
 
 
 class Invariant(NamedTuple):
-    """A condition that always holds for an array, and the name of its rows in messages."""
+    """A condition that an array always meets, and what its rows are called in messages."""
 
     condition: Condition
     row: str = "row"
 
 
 class Key(NamedTuple):
-    """Address of all random numbers of one iteration, used instead of a generator object.
+    """Address of all random numbers of an iteration, used in place of a generator object.
 
     Kernels take the fields as arguments of the same names, and also ``stream`` if they move a block.
     """
@@ -279,7 +279,7 @@ class Schedule(NamedTuple):
 
 
 def noise_inflation(h: float, documents: int, minibatch: int) -> float:
-    """Compute how much minibatch noise alone inflates the variance of ``scir``'s topics.
+    """Return the factor by which minibatch noise alone inflates the variance of ``scir``'s topics.
 
     The factor is 1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2). It applies to the variance of
     topics given the counts of documents' topics, which is the fraction `GIVEN_COUNTS` of the
@@ -309,7 +309,7 @@ GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return the approximate ratio of the draws' variance to the posterior's, given noise inflation.
+    """Return the approximate variance of draws divided by the posterior's, given noise inflation.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
 def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callable[[int], float]:
-    """Return the step size as a function of the iteration.
+    """Return a function that gives the step size of each iteration.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
 class Seeds(NamedTuple):
-    """Prior counts of seed words in topics, in addition to the prior of all words.
+    """Prior counts of seed words in topics, added to the prior that all words have.
 
     Attributes
     ----------
@@ -369,7 +369,7 @@ class Seeds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A global part of a model.
+    """A global part of a model's parameters.
 
     Attributes
     ----------
@@ -412,12 +412,12 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Return True if the block is one vector, not topics over words."""
+        """Return True if the block is a single vector, unlike topics over words."""
         return self.geometry in ("positive", "concentration")
 
 
 class Scored(NamedTuple):
-    """Held-out entries in compressed sparse rows; ``indices`` are rows of the current phi."""
+    """Held-out entries in compressed sparse rows; ``indices`` are row numbers of the current phi."""
 
     indptr: Int64s
     indices: Int32s

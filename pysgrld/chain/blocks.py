@@ -1,4 +1,4 @@
-"""A chain whose state consists of blocks of parameters, which it updates from minibatches.
+"""Markov chain over a model's blocks of parameters, which minibatches of documents update.
 
 The design page calls it the river. This module does not depend on files, clocks, models or
 evaluation.
@@ -43,7 +43,7 @@ PRIORS_EVERY = 20
 
 
 class BlockChain(Chain):
-    """A chain over the blocks of a model with one sampler, and a sampler of documents given blocks.
+    """Markov chain over the blocks of a model, updated by one sampler; it also samples documents.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class BlockChain(Chain):
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[Message]:
-        """Yield remarks on the variance due to minibatches, and warnings about unsuitable steps."""
+        """Yield messages on the variance caused by minibatches, and warnings about unsuitable steps."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
@@ -140,7 +140,7 @@ class BlockChain(Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Factor by which minibatch noise alone multiplies the posterior variance of topics.
+        """Factor by which the noise of minibatches alone inflates the posterior variance of topics.
 
         It holds for the first sampling step and an average topic. It is exact for ``scir``, and has
         the right order of magnitude for ``sgrld``; it is 1 if documents keep their assignments.
@@ -208,7 +208,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of documents, and return the statistics that update the blocks."""
+        """Sample the topics of documents, and return the statistics from which blocks are updated."""
         draw, batch = self._asked(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -223,7 +223,7 @@ class BlockChain(Chain):
         return part._replace(rows=rows, counts=counts)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from the topics of another chain, not random ones, as if they were observed counts.
+        """Start from another chain's topics, treated as observed counts, instead of random topics.
 
         The words of the other chain are the first words of this chain; the prior determines the
         rest.
@@ -241,7 +241,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the priors of blocks, given counts of the whole corpus or else given the block."""
+        """Draw the priors of blocks, given the whole corpus's counts, or else the block itself."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -263,7 +263,7 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw at a minibatch's words, and the minibatch with its words sorted by owner.
+        """Return the draw for a minibatch's words, and the minibatch with words sorted by their owner.
 
         With several processes, the rows of the topics are fetched from the processes that own them.
         """
@@ -282,23 +282,23 @@ class BlockChain(Chain):
         return self._of_words(words) | self._of_upper()
 
     def _of_words(self, words: Int32s) -> Draw:
-        """Return the rows of the topics, at the given words, in the form that documents read."""
+        """Return the topic values of the given words from which the topics of tokens are sampled."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the rows that documents now read, for the words that this process owns."""
+        """Return the topic values of words owned by this process, from which documents are sampled."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
 
     def _of_upper(self) -> Draw:
-        """Return the draw of the blocks above the topics, by name."""
+        """Return the current values of the blocks other than the topics over words, by name."""
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: phi at the given words (None: all), and the other blocks."""
+        """Return the current draw: phi for the given words (None: all words), and the other blocks."""
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self.key, words)}
         weights = topics.weights(words)
@@ -307,18 +307,18 @@ class BlockChain(Chain):
         return draw | self._of_upper()
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a kept sample, which have a row for each topic."""
+        """Return the arrays of a posterior sample as it is stored, each with a row for each topic."""
         drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
         return by_topic(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of `sample`'s topics if it depends only on counts, else None."""
+        """Return the distribution of the topics in `sample` if only counts determine it, else None."""
         return self.states[self.topics.name].law(self.key)
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros for `add_to`; empty if states are not draws to be averaged."""
+        """Return zeros to which `add_to` adds draws; empty if the chain's states cannot be averaged."""
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -359,7 +359,7 @@ class BlockChain(Chain):
         return {f"{name}.{part}": arrays[part] for part in state.held}
 
     def bring(self) -> None:
-        """Send the topics that other processes own to the first process."""
+        """Send the topic rows that other processes own to the first process."""
         for array in self._held().values():
             self.comm.bring(array)
 
@@ -374,7 +374,7 @@ class BlockChain(Chain):
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
-        """Send the variables of the documents of other processes to the first process."""
+        """Send the variables of the other processes' documents to the first process."""
         if self.comm.size > 1:
             gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
             self._gathered = {} if self.comm.rank else gathered
@@ -396,7 +396,7 @@ class BlockChain(Chain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state from `arrays` of a chain after ``step`` iterations.
+        """Restore the state of a chain after ``step`` iterations from its `arrays`.
 
         The first of several processes gets the arrays of all documents, and continues with its
         part.
@@ -424,7 +424,7 @@ class BlockChain(Chain):
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Set the prior parameters of blocks with priors that are blocks themselves.
+    """Set the prior parameters of blocks from the blocks that represent these priors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Clusters of the topics of several short chains, from which training starts.
+"""Clustering of the topics of several short chains; training starts from the cluster means.
 
 A chain that starts at random climbs the nearest mode of the posterior. The mean of a cluster keeps
 features that the short chains have in common, and loses features of a single one. Chains that start
@@ -23,7 +23,7 @@ _BLOCK = 1 << 21
 
 
 def _nothing() -> None:
-    """Do nothing: the default `waiting` callback, which never stops the computation."""
+    """Do nothing; this default for `waiting` never stops a computation."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
@@ -85,7 +85,7 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
-    """Return squared distances between square roots of probabilities, (n, n), without rounding.
+    """Return squared distances between the square roots of topics, (n, n), computed exactly.
 
     They are computed in blocks, so that each step is short and at most two blocks of roots are in
     memory.
@@ -129,7 +129,7 @@ def _roots(topics: Floats) -> Doubles:
 
 
 def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
-    """Return the cluster of each topic, 0 to k - 1, (n,); the first members determine the order.
+    """Return the cluster of each topic, 0 to k - 1, (n,), numbered in the order of first members.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
 

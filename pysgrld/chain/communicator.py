@@ -1,4 +1,4 @@
-"""The processes that train one chain, their messages, and how many a launcher has started.
+"""The processes that train one chain, the messages between them, and the size of a launch.
 
 This module must not import NumPy, so that help texts appear at once.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Orders(IntFlag):
-    """The orders that any rank may give before an iteration; all ranks follow them."""
+    """Requests that any rank may make before an iteration, and that all ranks then follow."""
 
     NONE = 0
     #: Stop early, because of a signal or the time limit.
@@ -33,7 +33,7 @@ class Orders(IntFlag):
 
 
 class Meeting(NamedTuple):
-    """The combined orders of all ranks before an iteration, and the amount of work.
+    """The requests of all ranks before an iteration, combined, and the iteration's amount of work.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Meeting(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Results of a sampler for a set of documents.
+    """Results of sampling a set of documents.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Rows of topics, in the form that documents read, for the words that a rank owns.
+    """Topic rows, for the words that a rank owns, in the form that sampling of documents uses.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class RowsHere(NamedTuple):
 
 
 class Requested(NamedTuple):
-    """Words of a minibatch by owner, and the words that all ranks have requested from this rank.
+    """A minibatch with its words sorted by owner, and the words requested from this rank.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Requested(NamedTuple):
 
 
 class Communicator:
-    """The ranks that train one chain, as seen from one rank; this base class is a single process.
+    """The ranks that train one chain, as seen from one rank; this base class has a single rank.
 
     The rows of the topics over words are divided among the ranks. Each rank owns the rows of a part
     of the words, updates them, and sends the other ranks the rows that their documents read. The
@@ -154,7 +154,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this rank's orders and amount of work to all ranks; return the combined ones.
+        """Send this rank's requests and amount of work to all ranks; return the combined ones.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Communicator:
     # ---- rows of topics, each owned by one rank
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Request the topics of a minibatch's words from the ranks that own the words.
+        """Request the topic rows of a minibatch's words from the ranks that own these words.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class Communicator:
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the rows of the words that `ask` has requested last; their owners read them.
+        """Return the topic rows of the words last requested by `ask`, read by the words' owners.
 
         Parameters
         ----------
@@ -229,22 +229,22 @@ class Communicator:
         return words, rows
 
     def holds(self, words: Int32s) -> Array:
-        """Return for each word whether this rank owns its topics."""
+        """Return a mask of the given words: True if this rank owns the word's topic row."""
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates this rank's part of a state."""
+        """Call `step`, which updates the part of a state that this rank owns."""
         step()
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in other ranks' rows."""
+        """Fill in the rows of an array over units of topics that other ranks computed (allgather)."""
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum over the ranks of each element of a short integer array."""
+        """Return the sum over the ranks of each element of a small integer array."""
         return counts
 
     def bring(self, array: Array) -> None:
-        """Gather on the first rank the rows of an array over words that other ranks own."""
+        """Gather on the first rank the rows of an array over words, from the ranks that own them."""
 
     def deal(self, array: Array) -> None:
         """Scatter the rows of the first rank's array over words to the ranks that own them."""
@@ -303,14 +303,14 @@ class Communicator:
         return part if rows is None else rows
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the exchange for a line of ``metrics.jsonl``, by name."""
+        """Return metrics of the messages between ranks for a line of ``metrics.jsonl``, by name."""
         return {}
 
     def leave(self) -> None:
         """End the work of all ranks; all ranks must call it."""
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send an error of this rank to the other ranks, and raise the error that all ranks raise.
+        """Send this rank's error to the other ranks, and raise the error that all ranks raise.
 
         Raises
         ------
@@ -336,14 +336,14 @@ _VARIABLES = (
 
 
 class Launch(NamedTuple):
-    """The number of this process in a launch, from 0, and the number of processes started."""
+    """The number of this process in a launch, from 0, and the number of launched processes."""
 
     rank: int
     size: int
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch:
-    """Return the rank and size that an MPI launcher has set for this process, by default 0 and 1.
+    """Return the rank and the size that an MPI launcher gave this process, by default 0 and 1.
 
     Parameters
     ----------
@@ -382,7 +382,9 @@ def refuse_launch(started: Launch) -> None:
 
 
 def check_launch(started: Launch, size: int, library: str) -> None:
-    """Raise an error if the launcher is of another MPI library: each process would then run alone.
+    """Raise an error if the launcher and mpi4py use different MPI libraries.
+
+    Each process would otherwise run alone.
 
     Parameters
     ----------

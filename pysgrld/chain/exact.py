@@ -1,4 +1,4 @@
-"""The Gibbs refinement: exact chains over the whole corpus that start from the end of training.
+"""The Gibbs refinement: exact chains over the whole corpus that start from the trained state.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few chains of an exact sampler follow training and start from its last state. The first
@@ -63,7 +63,7 @@ _SPREAD = f"{_PREFIX}spread."
 def sweeps_after(
     chain: Chain, options: LoopOptions, *, open_ended: bool, over_time: bool = False
 ) -> int:
-    """Return the number of sweeps of each chain of the Gibbs refinement; 0 if it is skipped.
+    """Return the number of sweeps of each chain of the Gibbs refinement, or 0 to skip it.
 
     By default it takes about as long as training, and is skipped if that allows too few sweeps.
 
@@ -91,7 +91,7 @@ def sweeps_after(
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if a refinement certainly follows a training that ends by convergence.
+    """Return True if training that ends by convergence is certain to be followed by a refinement.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def follows(chain: Chain, sweeps: int | str | None) -> bool:
 
 
 class ExactChain(BlockChain, ABC):
-    """A chain of an exact sampler over the whole corpus; several chains start from the same state.
+    """A chain of an exact sampler over the whole corpus, one of several with the same start.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ExactChain(BlockChain, ABC):
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over all documents, together with other chains of the same kind, on this thread.
+        """Sweep over all documents on this thread, in one pass with other chains of the same kind.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class ExactChain(BlockChain, ABC):
 
     @abstractmethod
     def watched(self) -> dict[str, Doubles]:
-        """Return the quantities for which effective sample sizes are recorded, by name."""
+        """Return the quantities for which effective sample sizes are computed, by name."""
 
     @abstractmethod
     def as_it_stands(self) -> Self:
@@ -146,7 +146,7 @@ class ExactChain(BlockChain, ABC):
 
 
 class ReplicatedChain(ExactChain):
-    """A chain that can be continued on resampled documents."""
+    """A chain that can continue on resampled documents."""
 
     @abstractmethod
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -204,7 +204,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Number of training iterations and sweeps done, which numbers draws and checkpoints."""
+        """Number of training iterations plus sweeps so far, which numbers draws and checkpoints."""
         return self.begun + self.sweep
 
     @property
@@ -214,12 +214,12 @@ class ExactStage:
 
     @property
     def replicates(self) -> int:
-        """Number of replicates that are done."""
+        """Number of replicates done so far."""
         return len(self._spread.replicates) if self._spread else 0
 
     @property
     def complete(self) -> bool:
-        """True if all sweeps and replicates are done; replicates need at least two kept draws."""
+        """True if all sweeps are done, and all replicates too, which require at least two draws."""
         if not self.done or self._spread is None:
             return self.done
         self._take()
@@ -227,12 +227,12 @@ class ExactStage:
 
     @property
     def draws(self) -> int:
-        """Number of draws taken."""
+        """Number of draws taken so far."""
         return max(0, self.sweep - self.burn_in) // self.every
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """In the ``with`` block, run the chains in parallel on the threads, and keep draws.
+        """Within the ``with`` block, run the chains in parallel on threads, and store draws.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class ExactStage:
                 self._pool, self._drawn = None, None
 
     def advance(self, waiting: Callable[[], None] = lambda: None) -> None:
-        """Sweep until the next draw, or until the end of the burn-in.
+        """Sweep up to the next draw, or up to the end of the burn-in.
 
         With several threads, a draw is averaged, scored and kept while the chains sweep to the next
         one.
@@ -300,7 +300,7 @@ class ExactStage:
             self._drawn = self.last.as_it_stands()
 
     def replicate(self, waiting: Callable[[], None]) -> None:
-        """Run the next replicate, after all sweeps.
+        """Run the next replicate; all sweeps must be done.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Process the last draw, unless this was done: average, score, watch and keep it."""
+        """Process the last draw unless this was done before: average, score, watch and store it."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return
@@ -328,7 +328,7 @@ class ExactStage:
             self._spread.add_draw(sample[chain.topics.name])
 
     def kept(self, most: int) -> bool:
-        """Return True if the last draw is kept; at most ``most`` are, the same number per chain."""
+        """Return True if the last draw is due to be stored: at most ``most``, equally many per chain."""
         per_chain = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
         spacing = max(1, -(-per_chain * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
@@ -369,12 +369,12 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the results among `arrays`, without the state that only `restore` needs."""
+        """Return the results within `arrays`, without the state that only `restore` needs."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
-        """Restore the refinement; if `sweeps` exceeds the plan, all draws so far become burn-in.
+        """Restore the refinement; if `sweeps` exceeds the old plan, all draws so far become burn-in.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ class ExactStage:
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def _lay_out(self, sweeps: int) -> None:
-        """Plan draws for the second half of all sweeps, but only after the sweeps already done."""
+        """Plan draws in the second half of all sweeps, but not before the sweeps already done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
@@ -418,7 +418,7 @@ Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
 class ExactPlan(NamedTuple):
-    """Plan and progress of a Gibbs refinement.
+    """Plan of a Gibbs refinement, and its progress.
 
     Attributes
     ----------
@@ -441,11 +441,11 @@ class ExactPlan(NamedTuple):
 
     @property
     def converged(self) -> bool:
-        """True if the chains have enough sweeps for intervals from their draws."""
+        """True if the chains have enough sweeps to compute intervals from their draws."""
         return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
-        """Return the number of the chain of the draw with the given `ExactStage.step`."""
+        """Return the number of the chain that made the draw with the given `ExactStage.step`."""
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
@@ -476,7 +476,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the averages in a checkpoint: over the refinement's draws if any, else of training.
+    """Return a checkpoint's averages: over the refinement's draws if any, else over training.
 
     The names of the arrays are the same in both cases.
 
@@ -495,7 +495,7 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transformation of a checkpoint's kept draws into draws for other texts like these.
+    """Return the transformation of stored draws that makes them valid for other, similar texts.
 
     Parameters
     ----------
@@ -515,7 +515,7 @@ def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> Popu
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the last draw of the refinement in a checkpoint, in the form of a kept sample.
+    """Return the refinement's last draw in a checkpoint, in the form of a stored sample.
 
     Parameters
     ----------
@@ -531,7 +531,7 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return a watched quantity, (S, n), with one row for each draw, or None if it is missing.
+    """Return a watched quantity, (S, n), with a row for each draw, or None if it was not stored.
 
     Parameters
     ----------
@@ -549,7 +549,7 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
 
 
 def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the median effective sample size of each watched quantity for which it is known.
+    """Return the median effective sample size of each watched quantity, if it is known.
 
     Parameters
     ----------
@@ -571,7 +571,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); an incomplete last round is left out.
+    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...), and leave out an incomplete round.
 
     Parameters
     ----------

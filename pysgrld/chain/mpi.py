@@ -1,4 +1,4 @@
-"""The communicator of MPI processes; this is the only module that imports mpi4py."""
+"""The communicator between MPI processes; no other module imports mpi4py."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this member's orders and amount of work to all members; return the combined ones.
+        """Send this member's requests and amount of work to all members; return the combined ones.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Return the orders and the work of all members, and whether their digests differ.
+        """Return the combined requests and work of all members, and whether their digests differ.
 
         All are combined by a bitwise OR in one message: the numbers of documents and tokens, at
         separate places for each member; the orders; the digest and its complement. The results for
@@ -134,15 +134,15 @@ class Ranks(Communicator):
     # ---- rows of topics, each owned by one member
 
     def holds(self, words: Int32s) -> Array:
-        """Return for each word whether this member owns its topics."""
+        """Return a mask of the given words: True if this member owns the word's topic row."""
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the owner of each word's topics: units of rows are assigned to members in turn."""
+        """Return the owner of each word's topic row: units of rows are assigned to members in turn."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Request the topics of a minibatch's words from the members that own the words."""
+        """Request the topic rows of a minibatch's words from the members that own these words."""
         if self._last is None or self._last.batch is not batch:
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
@@ -172,7 +172,7 @@ class Ranks(Communicator):
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the rows of the words that `ask` has requested last; their owners read them."""
+        """Return the topic rows of the words last requested by `ask`, read by the words' owners."""
         request, own_words, is_other = self._asked, self._own, self._others
         theirs = read(np.delete(request.requested, self._part(request.taken)))
         out = self._place("fetched", len(words), theirs)
@@ -229,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for ``rows`` rows like those of an array, which is reused by its name."""
+        """Return an array of ``rows`` rows shaped like those of ``like``; calls with a name reuse it."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -246,7 +246,7 @@ class Ranks(Communicator):
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
-        """Return the slice of this member's rows among all rows, given each member's number of rows."""
+        """Return the slice of this member's rows among all rows, given the row counts of all members."""
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
@@ -288,14 +288,14 @@ class Ranks(Communicator):
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all members, in member order, given their numbers of rows."""
+        """Return the rows of all members, in member order, given the row counts of all members."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
         return joined
 
     def _give_rows(self, array: Array, sizes: Int64s) -> None:
-        """Allgather rows in place, given each member's number of rows."""
+        """Allgather rows in place, given the row counts of all members."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
@@ -304,7 +304,7 @@ class Ranks(Communicator):
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of topics: fill in other members' rows."""
+        """Fill in the rows of an array over units of topics that other members computed (allgather)."""
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
@@ -312,19 +312,19 @@ class Ranks(Communicator):
         units[order] = dealt
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum over the members of each element of a short integer array."""
+        """Return the sum over the members of each element of a small integer array."""
         totals = counts.copy()
         self._add_up(totals)
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates this member's part of a state, and record the time."""
+        """Call `step`, which updates the part of a state that this member owns, and time it."""
         began = time.monotonic()
         step()
         self.moving += time.monotonic() - began
 
     def bring(self, array: Array) -> None:
-        """Gather on the first member the rows of an array over words that other members own."""
+        """Gather on the first member the rows of an array over words, from the members that own them."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
@@ -340,7 +340,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield each member but the first with the rows that it owns, in limited numbers."""
+        """For each member but the first, yield its number and ranges of the rows that it owns."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -351,7 +351,7 @@ class Ranks(Communicator):
     # ---- sums over all members
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Replace arrays by their sums over all members; small arrays share one message."""
+        """Replace arrays by their sums over all members; small arrays are sent in one message."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -365,7 +365,7 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Replace counts by sums over members: small arrays by Allreduce, large ones in shares."""
+        """Replace counts by their sums over all members; each member sums a part of a large array."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -379,7 +379,7 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Replace this member's share of counts by sums over all members, and no other counts."""
+        """Sum this member's part of a vector of counts over all members, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # without this member itself
@@ -395,7 +395,7 @@ class Ranks(Communicator):
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
 
     def _give(self, flat: Array, begins: Int64s) -> None:
-        """Exchange shares of a vector with the other members, so that all have the whole vector.
+        """Send this member's part of a vector to all members, and receive their parts, in place.
 
         Allgatherv does the same, but takes many times as long.
         """
@@ -409,7 +409,7 @@ class Ranks(Communicator):
             )
 
     def figures(self) -> dict[str, float]:
-        """Return the number of members, seconds of messages, sampling and moving, and bytes sent.
+        """Return the number of members, seconds of messages, sampling and updates, and bytes sent.
 
         The seconds of messages include waiting. The seconds of moving are for updates of this
         member's part of the topics. Bytes include the counts, words and topics sent to other
@@ -437,7 +437,7 @@ class Ranks(Communicator):
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value, without a check for members that failed since a meeting."""
+        """Allgather a plain value, without checking for members that failed since a meeting."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
@@ -509,7 +509,7 @@ class Ranks(Communicator):
         return whole[: begins[1]]
 
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
-        """Send an array to another member, or receive it, in pieces by `message`; return it."""
+        """Send an array to another member, or receive it, in pieces by ``message``; return the array."""
         flat = rows.reshape(-1).view(np.uint8)
         for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
@@ -528,7 +528,7 @@ class Ranks(Communicator):
         self._over = True
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send an error of this member to the other members, and raise the error that all raise.
+        """Send this member's error to the other members, and raise the error that all members raise.
 
         Raises
         ------
@@ -540,7 +540,7 @@ class Ranks(Communicator):
         self._raise_first(error)
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
-        """Raise the error of the first failed member; all members call it when one has failed."""
+        """Raise the error of the first failed member; every member calls this when one has failed."""
         errors = self._gather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
         rank = next(r for r in range(self.size) if errors[r] is not None)
@@ -567,7 +567,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return new memory for the given rows, with the row shape and type of an array."""
+    """Return new memory for the given number of rows, with the row shape and type of an array."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Draws of topics for other texts like these, which vary as topics of resampled documents do.
+"""Draws of topics for other, similar texts, which vary as topics of resampled documents do.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -45,7 +45,7 @@ _PREFIX = "spread."
 
 
 class WordSpread:
-    """Variation of the probabilities of top words, over posterior draws and over replicates.
+    """Variation of the probabilities of top words between posterior draws, and between replicates.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class WordSpread:
         self.draws += 1
 
     def add_replicate(self, phi: Floats) -> None:
-        """Add the mean topics of a replicate, (K, V)."""
+        """Add the mean of the topics of a replicate, (K, V)."""
         self.replicates.append(self._probabilities(phi).astype(np.float32))
 
     def _probabilities(self, phi: Floats) -> Doubles:
@@ -134,7 +134,7 @@ class WordSpread:
 
 
 class _Parts(NamedTuple):
-    """Terms from which a draw is made, as (K, W) arrays of square roots of probabilities.
+    """Terms that make up a population draw, as (K, W) arrays of square roots of probabilities.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation of posterior draws of topics into draws for other texts like these.
+    """Transformation of posterior draws of topics into draws for other, similar texts.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The
@@ -177,7 +177,7 @@ class PopulationDraws:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-        """Return the population draws of a checkpoint, or None if it has too few draws or replicates."""
+        """Return the population draws of a checkpoint; None if it has too few draws or replicates."""
         spread = WordSpread.stored(arrays)
         if spread is None or spread.draws < 2 or len(spread.replicates) < 2:
             return None
@@ -215,7 +215,10 @@ class PopulationDraws:
 
     @property
     def width(self) -> Doubles:
-        """Ratio of standard deviations of these to posterior draws, (K,): mean over top words."""
+        """Standard deviation of population draws divided by that of posterior draws, (K,).
+
+        It is the square root of the ratio of variances, averaged over the top words.
+        """
         parts = self._parts
         roots, values = self._spread.means
         posterior = np.maximum(values - roots**2, 1e-300)
@@ -224,7 +227,7 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Return probabilities of the top words in a step's draw, (K, W), given posterior ones."""
+        """Transform the top words' probabilities in one posterior draw into a population draw, (K, W)."""
         parts, number = self._parts, len(self._spread.replicates)
         generator = np.random.default_rng([*self._address, step])
         scale = math.sqrt(self.freedom / generator.chisquare(self.freedom))
@@ -235,7 +238,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Return the topics, (K, V), for other texts, from the posterior draw of the given step."""
+        """Transform the posterior draw of topics at a step, (K, V), into a draw for similar texts."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)
@@ -247,7 +250,7 @@ class PopulationDraws:
     def at(
         self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words of each topic, (K, n), in the draw of a step.
+        """Return the probabilities of the given words of each topic, (K, n), in a step's draw.
 
         Parameters
         ----------
@@ -267,7 +270,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return the ranks of words among their topics' top words, (K, n); -1 for other words."""
+        """Return the rank of each word among its topic's top words, (K, n), or -1 for other words."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

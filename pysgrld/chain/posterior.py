@@ -1,4 +1,4 @@
-"""Running averages of score and topics over posterior samples, and a test of convergence."""
+"""Running averages of the score and topics over posterior samples, and a convergence test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 
 
 class Averages(NamedTuple):
-    """The running averages in a checkpoint.
+    """Running averages stored in a checkpoint.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
 
 
 class Settled(NamedTuple):
-    """The two averaged scores that show the convergence of a run.
+    """The two averaged scores that show that a run has converged.
 
     Attributes
     ----------
@@ -168,12 +168,12 @@ class Posterior:
 
     @property
     def due(self) -> bool:
-        """Whether the current iteration gives a posterior sample."""
+        """Whether a posterior sample is due in the current iteration."""
         return self._due_at(self.chain.step)
 
     @property
     def due_next(self) -> bool:
-        """Whether the next iteration gives a posterior sample."""
+        """Whether a posterior sample is due in the next iteration."""
         return self._due_at(self.chain.step + 1)
 
     def _due_at(self, step: int) -> bool:
@@ -181,7 +181,7 @@ class Posterior:
         return after > 0 and after % self.every == 0
 
     def take_sample(self, chain: Chain | None = None) -> None:
-        """Add the current topics of a chain as a sample; for an approximation, only score them.
+        """Add a chain's current topics as a sample; if they are an approximation, only score them.
 
         The mean uses the expected values of lazy rows: they need not be drawn, and the mean is the
         same with less noise. Held-out documents are scored with a draw of the topics at their
@@ -208,7 +208,7 @@ class Posterior:
             self.samples += 1
 
     def average(self) -> Estimate:
-        """Compute the averaged score, with its standard error; NaN without samples."""
+        """Compute the score of the averaged samples, with its standard error; NaN without samples."""
         return Estimate(math.nan) if self.scorer is None else self.scorer.average()
 
     def point(self) -> Estimate:
@@ -233,7 +233,7 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks as `Chain.draw` does, or None without samples."""
+        """Return the posterior mean of all blocks in the form of `Chain.draw`; None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
@@ -286,7 +286,7 @@ class Posterior:
 
 
 def thinned(samples: int, limit: int) -> range:
-    """Return the numbers, from 1, of the samples that are kept after ``samples`` were taken.
+    """Return the numbers, from 1, of the samples that are still stored after ``samples`` samples.
 
     Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and
     so on; this spacing is the step of the range. The result depends only on the number of samples,

@@ -1,4 +1,4 @@
-"""Base classes of the Markov chains that training uses, and of their samplers of documents."""
+"""Base classes of the Markov chains that training runs, and of their samplers of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Miniba
 
 
 class Visit(NamedTuple):
-    """Numbers of documents and tokens of an iteration, and its step size.
+    """Number of documents and number of tokens in an iteration, and its step size.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Chain(ABC):
 
     @property
     def key(self) -> Key:
-        """Key of the random numbers of the next iteration."""
+        """Key of the random numbers used by the next iteration."""
         return Key(self.seed, self.chain, self.step)
 
     @property
@@ -84,10 +84,10 @@ class Chain(ABC):
 
     @abstractmethod
     def remarks(self) -> Iterator[Message]:
-        """Yield remarks on the settings: details and warnings."""
+        """Yield messages about the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from the topics of another chain, which has the first words of this chain.
+        """Start from another chain's topics; that chain's words must be the first of this chain's.
 
         Parameters
         ----------
@@ -126,18 +126,18 @@ class Chain(ABC):
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: rows of the given words (None: all), and the other blocks."""
+        """Return the current draw: rows of the given words (None: all words), and the other blocks."""
 
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a kept sample, with a row for each topic (`pysgrld.core.draws`)."""
+        """Return a posterior sample as it is stored, with a row for each topic (`pysgrld.core.draws`)."""
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of `sample`'s topics if it depends only on counts, else None."""
+        """Return the distribution of the topics in `sample` if only counts determine it, else None."""
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros for `add_to`, by name; empty if draws cannot be averaged."""
+        """Return zeros to which `add_to` adds draws, by name; empty if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
@@ -148,7 +148,7 @@ class Chain(ABC):
         del totals
 
     def figures(self) -> dict[str, float]:
-        """Return further metrics of the state for a line of ``metrics.jsonl``, by name."""
+        """Return additional metrics of the state for a line of ``metrics.jsonl``, by name."""
         return {}
 
     @abstractmethod
@@ -159,18 +159,18 @@ class Chain(ABC):
         """
 
     def common(self) -> dict[str, Array]:
-        """Return the items of `arrays` that are equal in every process of the communicator."""
+        """Return the items of `arrays` that are the same in every process of the communicator."""
         return self.arrays()
 
     def bring(self) -> None:
-        """Gather the topics that other processes own on the first process of the communicator.
+        """Send the topic rows that other processes own to the communicator's first process.
 
         All processes must call it; the first one has the topics until the next iteration.
         """
         return  # most kinds of chains run in one process
 
     def gather(self) -> None:
-        """Gather the variables of all processes' documents on the communicator's first process.
+        """Send the variables of all processes' documents to the communicator's first process.
 
         All processes must call it; the first one has the variables until the next iteration.
         """
@@ -190,7 +190,7 @@ class Chain(ABC):
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state from `arrays` of a chain after ``step`` iterations.
+        """Restore the state of a chain after ``step`` iterations from its `arrays`.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Chain(ABC):
 
 
 class DocumentSampler(ABC):
-    """Method that samples, or fits, the documents of a minibatch given a draw of the topics.
+    """Method that samples or fits the documents of a minibatch, given a draw of the topics.
 
     An instance has scratch memory, so that only one thread may use it at a time. By default it
     stores nothing between visits.
@@ -218,11 +218,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Store the variables of these documents, which are the whole corpus, between visits."""
+        """Store variables of these documents, which are the whole corpus, from one visit to the next."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Set initial variables that fit the topics, if documents store variables between visits.
+        """Set initial variables that fit the topics, if the sampler stores variables between visits.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class DocumentSampler(ABC):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
-        """Sample the documents of a minibatch, and return statistics for each block, by its name.
+        """Sample the documents of a minibatch; return the statistics for each block, by block name.
 
         If the statistics of a block are a `Potential`, it samples the documents on demand instead.
 

@@ -1,4 +1,4 @@
-"""Model of the time of an iteration as a function of the number of processes (ranks).
+"""Model of the time per iteration as a function of the number of processes (ranks).
 
 Documents and rows of topics are divided among the ranks. Each rank owns and updates its rows, and
 requests from other ranks the rows of the words in its documents; with more ranks, it requests fewer
@@ -24,7 +24,7 @@ MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """Seconds of the parts of an iteration that depend differently on the number of ranks P.
+    """Seconds of those parts of an iteration that scale differently with the number of ranks P.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Compute the parts from measurements on one of several ranks.
+        """Compute the parts from measurements taken on one of several ranks.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def messages(ranks: int) -> int:
-        """Return the number of consecutive messages of an iteration; 0 with one rank."""
+        """Return the number of consecutive messages in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
         # three reductions, and six messages to each other rank: number of words, words, topics,
@@ -81,7 +81,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the ratio of distinct words in the minibatch to those in one rank's part."""
+        """Return the number of distinct words in the minibatch divided by that in one rank's part."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -89,16 +89,19 @@ class Cost(NamedTuple):
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the fraction of its time that each of ``ranks`` ranks spends on divided work."""
+        """Return the fraction of an iteration that each of ``ranks`` ranks spends on divided work."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks, at most `MOST`, such that all are busy (`BUSY`)."""
+        """Return the maximum number of ranks, at most `MOST`, at which `share` is at least `BUSY`."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Return the minibatch's growth factor that keeps ``ranks`` ranks busy, for equal words."""
+        """Return the factor by which the minibatch must grow to keep ``ranks`` ranks busy.
+
+        The number of distinct words is assumed to stay the same.
+        """
         waits = self.read / self.words(ranks) + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

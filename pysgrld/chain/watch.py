@@ -1,4 +1,4 @@
-"""Watchdog of a process that waits for others: it reports a long wait, or ends the process."""
+"""Watchdog of a process that waits for other processes; it reports or ends a long wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIVEN_UP = 70
 
 
 class Watch:
-    """Watchdog that ends the process if it has waited too long for others; it does not call MPI.
+    """Watchdog that ends this process after too long a wait for others, without calling MPI.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the seconds of a message, from the time when this process is ready for it."""
+        """Add the time spent in the block to the seconds spent on messages."""
         began = self._since = time.monotonic()
         try:
             yield

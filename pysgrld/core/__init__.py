@@ -1,4 +1,4 @@
-"""The compiled core for this processor; ``SGMC_ISA=baseline|avx2|avx512`` forces an instruction set.
+"""The compiled core for this processor; ``SGMC_ISA=baseline|avx2|avx512`` selects the instructions.
 
 Every other module imports the core from here, so that the environment is read once.
 """
@@ -57,7 +57,7 @@ def padded(k: int) -> int:
 def check_lengths(
     lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
 ) -> None:
-    """Refuse documents that are too long for exact counts.
+    """Refuse documents that are so long that counts of their tokens would not be exact.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A draw of a model's topics, in its two memory layouts.
+"""Conversion of a draw of a model's topics between its two memory layouts.
 
 *By word* (`Draw`): the layout that documents and kernels read. A block of K topics over V words is a
 matrix (V, Kp) float32. Its row w has the probabilities of word w in every topic; Kp is K rounded up to
@@ -30,7 +30,7 @@ _ROWS = 256
 
 
 def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
-    """Copy a draw into matrices with a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K).
+    """Copy a draw into matrices with one row per topic: ``phi`` (K, V), ..., ``r`` (1, K).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
 
 
 def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
-    """Copy matrices with a row for each topic into a zero-padded draw: the inverse of `by_topic`.
+    """Copy matrices with one row per topic into a zero-padded draw; this is `by_topic` reversed.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the weights used to draw the topics of tokens: phi, unless the sampler has its own.
+    """Return the weights used to sample the topics of tokens: phi, unless the draw has others.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def weights_of(draw: Draw) -> Floats:
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw with only the rows of the given words, in its blocks over the vocabulary.
+    """Copy a draw, with only the rows of the given words in the blocks over the vocabulary.
 
     Parameters
     ----------

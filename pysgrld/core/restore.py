@@ -1,4 +1,4 @@
-"""Restoring the arrays of a checkpoint, if their names, types, shapes and ranges fit.
+"""Restoring of a checkpoint's arrays, after checks of their names, types, shapes and ranges.
 
 A verified checkpoint holds exactly the data that were written. This module checks whether these data
 are a state of this run.
@@ -18,7 +18,7 @@ from pysgrld.types import Array, Doubles, Floats, Int32s, is_prior
 
 
 class Within(Mapping[str, Array]):
-    """The arrays of a mapping with a common name prefix, by their names without it.
+    """Arrays of a mapping that share a name prefix, accessed by their names without the prefix.
 
     An array is read only when it is requested.
 
@@ -46,13 +46,13 @@ class Within(Mapping[str, Array]):
 
 
 class Form(NamedTuple):
-    """The type and the shape of an array of a checkpoint; -1 stands for an axis of any length."""
+    """Required type and shape of a checkpoint's array; an axis of any length is given as -1."""
 
     dtype: npt.DTypeLike
     shape: tuple[int, ...]
 
     def take(self, arrays: Mapping[str, Array], name: str, prefix: str = "") -> Array:
-        """Return the array of this name, which is read once; messages put `prefix` before the name.
+        """Return the array with this name, read once; messages put `prefix` before the name.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Form(NamedTuple):
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Put a checkpoint's name before the message of a `CheckpointError` raised in the block.
+    """Prefix the message of a `CheckpointError` raised in the block with a checkpoint's name.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
-    """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
+    """Copy arrays into those of `own` with the same names; messages put `prefix` before a name.
 
     Each array is read once and freed before the next one is read, as arrays may be very large.
 
@@ -121,7 +121,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
-    """Refuse topics of tokens outside 0 to `topics` - 1; -1, a topic not drawn yet, is allowed.
+    """Refuse token topics outside 0 to `topics` - 1; -1 (no topic drawn yet) is allowed.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
-    """Return the named entries of a checkpoint's metadata, which must be numbers of at least 0.
+    """Return the named entries of a checkpoint's metadata; each must be a number of at least 0.
 
     Parameters
     ----------

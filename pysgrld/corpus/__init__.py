@@ -1,4 +1,4 @@
-"""Conversion of text and counts to a stored corpus: a folder of arrays, read from disk as needed.
+"""Conversion of text and counts to a stored corpus, a folder of arrays read from disk as needed.
 
 `open_corpus` makes a stored corpus from any input. It and `Corpus` are imported at first use, so
 that options can be declared and help can be printed without NumPy, and runs can be read without

@@ -1,4 +1,4 @@
-"""Operations on stored corpora: build from any input, sample, copy, remove the texts."""
+"""Operations on stored corpora: building from inputs, sampling, copying, removing texts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def build(
 
 
 def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
-    """Write a random sample of a corpus's documents as a new corpus; it keeps order and word ids.
+    """Write a random sample of a corpus's documents as a new corpus, with the same word ids.
+
+    The documents stay in order.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
 def store_documents(
     path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
 ) -> Corpus:
-    """Write documents from memory to a new folder, which is renamed into place when it is complete.
+    """Write documents from memory to a new folder, which gets its final name when it is complete.
 
     In a run with the same vocabulary, the folder has only two files and uses the vocabulary of the
     run.
@@ -189,7 +191,7 @@ def store_documents(
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
-    """Copy the files of a stored corpus into a new folder, synced to disk and with their times.
+    """Copy a stored corpus's files into a new folder, synced to disk, with their file times.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Decompression of bzip2 by several threads, which work on blocks ahead of the reader.
+"""Decompression of bzip2 files by several threads, which work ahead of the reader.
 
 A bzip2 stream is a header, blocks of at most 900 kB before compression, and an end with a checksum
 of all of them. A block may begin at any bit, with 48 bits that hardly ever occur by chance; nothing
@@ -34,7 +34,7 @@ _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in ran
 
 
 class Rest(NamedTuple):
-    """The part of a bzip2 member that is still to be decompressed after several threads stopped.
+    """The part of a bzip2 member that the threads did not decompress, and that one decoder must.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rest(NamedTuple):
 
 
 class ParallelBzip2(ExitStack):
-    """Bzip2 file with several threads that decompress the next blocks.
+    """Bzip2 file in which several threads decompress the next blocks ahead of the reader.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class ParallelBzip2(ExitStack):
         self._header = b""
 
     def raw(self, size: int) -> bytes:
-        """Read more of the file."""
+        """Read more bytes of the file."""
         data = self._raw(size)
         self._read += len(data)
         return data
 
     def member(self, data: bytes) -> Generator[bytes, None, Rest]:
-        """Yield the content of the blocks that can be decompressed separately; return the rest.
+        """Yield the contents of blocks that can be decompressed separately; return the rest.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return ``count`` bits of the file as a number, or None if the file ends before."""
+        """Return ``count`` bits of the file, from position ``bit``, as a number; None past its end."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:
@@ -137,7 +137,7 @@ class ParallelBzip2(ExitStack):
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
     def _prepare(self) -> None:
-        """Read ahead until all threads have work, and submit the work."""
+        """Read ahead until all threads have work."""
         most = self._most * _LONGEST
         while True:
             self._search()
@@ -183,7 +183,7 @@ class ParallelBzip2(ExitStack):
     # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the rest of a member as a stream that ends with a correct checksum."""
+        """Return the rest of a member as a stream made such that its final checksum is correct."""
         content, made_up = _with_checksum(header, checksum, bit % 8)
         data = self._from(bit // 8)
         if bit % 8 and data:
@@ -193,10 +193,10 @@ class ParallelBzip2(ExitStack):
 
 
 class _Block:
-    """A block that is being decompressed: its first piece, and the decompressor for the rest."""
+    """A block in decompression: its first piece, and the decompressor for the remaining pieces."""
 
     def __init__(self, piece: bytes, header: bytes, begin: int, end: int, step: int) -> None:
-        """Begin to decompress `piece`, the block in bits ``begin`` to ``end`` of the file."""
+        """Start decompressing `piece`, which holds the block at bits ``begin`` to ``end`` of the file."""
         shift, length = begin % 8, end - begin
         data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
         if shift:
@@ -212,7 +212,7 @@ class _Block:
             self._first = self.engine.decompress(header + data[:whole].tobytes() + footer, step)
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
-        """Yield the content of the block, up to the first error."""
+        """Yield the contents of the block, up to the first error."""
         piece = self._first
         while piece is not None:
             if piece:
@@ -229,7 +229,7 @@ class _Block:
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """Make a bzip2 stream, without its end, of one small block with a given checksum.
+    """Make a bzip2 stream of one small block with a given checksum, without the stream's end.
 
     Parameters
     ----------

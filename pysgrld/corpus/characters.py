@@ -1,4 +1,4 @@
-"""Tables of character classes for cpp/text, in pages of 256, from Python's Unicode database."""
+"""Tables of character classes for cpp/text, 256 characters each, from Python's Unicode data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPOSES = 255
 
 
 class Role(IntEnum):
-    """How the tokeniser treats a character; the numbers are those of cpp/text/characters.hpp."""
+    """Class of a character for the tokeniser; the values are those in cpp/text/characters.hpp."""
 
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
@@ -38,7 +38,7 @@ _STARTS = tuple(_SCRIPTS)
 
 
 def page(number: int) -> bytes:
-    """Describe the 256 characters from 256 * number on, each as a `Character` of cpp/text.
+    """Return one page of the table: 256 `Character` records of cpp/text, from 256 * number on.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def page(number: int) -> bytes:
 
 
 def _folded(character: str) -> str:
-    """Fold a character in normal form C, and replace characters that are not in words by blanks."""
+    """Case-fold a character in normal form C; characters that no word contains become blanks."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
         return character  # the usual case
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
@@ -91,7 +91,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Return the tokeniser's class of a character of text in normal form C.
+    """Return the tokeniser's class of a character, given text in normal form C.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def role(character: str) -> Role:
 
 
 class Token(NamedTuple):
-    """A token of a text: where it begins and ends, and how it is spelled in the vocabulary."""
+    """A token of a text: its start and end in the text, and its spelling in the vocabulary."""
 
     begin: int
     end: int
@@ -117,7 +117,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text in normal form C, as they are counted without a token pattern.
+    """Yield the tokens of a text in normal form C, as they are counted if no token pattern is set.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 @lru_cache(1 << 17)  # larger than the vocabulary of most corpora
 def _tokens_of(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a run of word characters; cached, because most words are repeated."""
+    """Return the tokens of a run of word characters; cached, because most words occur repeatedly."""
     found, begin = [], 0
     for script, characters in groupby(_with_scripts(text), key=itemgetter(1)):
         run = [character for character, _ in characters]
@@ -155,7 +155,7 @@ def _tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
-    """Yield the characters of a run and their scripts; a mark has that of the letter before it."""
+    """Yield the characters of a run with their scripts; a mark has the script of the letter before."""
     script = Role.LETTER
     for character in run:
         kind = _script(character)
@@ -172,7 +172,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return True if two words are overlapping pairs of ideographs: the end of one begins the other.
+    """Return True if two words are adjacent pairs of ideographs that share the middle one.
 
     The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
     in every text with the three characters.
@@ -210,7 +210,7 @@ def _role(folded: str) -> Role:
 
 @cache
 def _composing() -> frozenset[str]:
-    """Return the characters that may combine with the character before them.
+    """Return the characters that may combine with the preceding character.
 
     These are the characters after the first in the decomposition of any character that decomposes.
     Most pages of Unicode have no character that decomposes, which is quick to check. The planes

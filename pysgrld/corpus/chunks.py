@@ -1,4 +1,4 @@
-"""Splitting of long documents (books) into pieces, and removal of Project Gutenberg's licence."""
+"""Splitting of long documents such as books into pieces, and removal of Gutenberg's licence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
 
 class Chunked(NamedTuple):
-    """Documents after the long documents were split.
+    """Documents after long documents were split.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Chunked(NamedTuple):
 
 
 def chunked(texts: Texts, words: int) -> Chunked:
-    """Split documents into pieces of about `words` words, after removing their markup.
+    """Remove markup from documents, and split them into pieces of about `words` words.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def chunked(texts: Texts, words: int) -> Chunked:
 
 
 def without_licence(text: bytes) -> bytes:
-    """Return a book of Project Gutenberg without the notes and the licence around it.
+    """Return a book of Project Gutenberg without the notes and the licence at its start and end.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def without_licence(text: bytes) -> bytes:
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
-    """Split a text into pieces of about `words` words, as even as paragraphs and sentences allow.
+    """Split a text into about equal pieces of about `words` words, by paragraphs and sentences.
 
     A text of W words becomes W / words pieces, to the nearest whole number. A boundary moves to a nearby
     end of a paragraph, else of a sentence, else of a line; only blanks between pieces are lost. Text

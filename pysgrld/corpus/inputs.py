@@ -1,4 +1,4 @@
-"""Detection of inputs by name and first bytes: data, vocabularies, folders, documents."""
+"""Detection of the kinds of inputs (data, vocabularies, folders) by names and first bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SEVERAL = 3
 
 
 def corpus_name(inputs: Sequence[str]) -> str:
-    """Return a short name for a corpus from its first input, for the folder name of a run.
+    """Return a short corpus name, made from the first input, for the name of a run's folder.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a name for each input: the shortest end of its path that is unique.
+    """Return a name for each input: the shortest part at the end of its path that is unique.
 
     Names of files without a suffix include the folder if the files are in several folders, as in
     newsgroups and maildirs.
@@ -120,7 +120,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def stem(path: str | Path) -> str:
-    """Return the name of the data: the file name without its known suffixes and ``docword.``.
+    """Return the data's name: the file name without known suffixes and without ``docword.``.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def stem(path: str | Path) -> str:
 
 
 def single_cells(path: Path) -> SingleCells | None:
-    """Find ``features.tsv`` or ``genes.tsv``, and ``barcodes.tsv``, next to a matrix of 10x.
+    """Find the genes (``features.tsv`` or ``genes.tsv``) and ``barcodes.tsv`` next to a 10x matrix.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def single_cells(path: Path) -> SingleCells | None:
 
 
 def matrix_in(folder: Path) -> Path | None:
-    """Find the matrix of single cells in a folder of 10x, with its genes and barcodes."""
+    """Find the single-cell matrix in a 10x folder that also has its genes and barcodes."""
     every = (folder / f"{_MATRIX}{suffix}" for suffix in ("", *COMPRESSED))
     return next((path for path in every if single_cells(path)), None)
 
@@ -200,7 +200,7 @@ def vocabulary_beside(path: Path) -> Path | None:
 
 
 class Folder(NamedTuple):
-    """The files below a folder that are read, selected by their names.
+    """The files below a folder that are to be read, selected by name.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """List the documents below a folder, or its tables if it has no documents, selected by name.
+    """List the documents below a folder, or its tables if there are no documents.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by
@@ -318,13 +318,13 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return the lower-case suffix of a name, or "" if it is no word, as in "12.M3P:2,S"."""
+    """Return a name's suffix in lower case, or "" if it is not a word, as in "12.M3P:2,S"."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
 
 def _listed(suffixes: Counter[str]) -> str:
-    """Return the number of files with each suffix, the most frequent first."""
+    """List the suffixes with their numbers of files, most frequent first."""
     phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))
@@ -333,7 +333,7 @@ def _listed(suffixes: Counter[str]) -> str:
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:
-    """Decide from the inputs whether each line or each file of plain text is a document.
+    """Decide from the inputs whether each line or each file of plain text is one document.
 
     Each file is a document if the inputs include a folder, a web page, a Word document or a PDF; if
     the text has paragraphs separated by blank lines, and comes in several files or is to be split
@@ -370,7 +370,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
 
 
 def _are_books(inputs: Sequence[str]) -> bool:
-    """Return True if the inputs are few and long files of plain text."""
+    """Return True if the inputs are a small number of long plain-text files."""
     sizes = []
     for path in inputs:
         if size_of(path) is None and not is_folder(path):
@@ -411,7 +411,7 @@ def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
 
 
 def check_inputs(inputs: Sequence[str]) -> None:
-    """Refuse inputs that are missing before anything is read.
+    """Raise an error for missing inputs before anything is read.
 
     Parameters
     ----------

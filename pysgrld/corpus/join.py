@@ -41,7 +41,7 @@ def join(
     of_first: Int64s | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Join several corpora, in order, into one corpus with the vocabulary of the last.
+    """Join corpora, in order, into one corpus with the vocabulary of the last one.
 
     If the texts exceed the limit of ``--keep-text``, an even sample of all texts is kept.
 
@@ -136,7 +136,7 @@ def grown(
     listener: Listener,
     forget: int | None = None,
 ) -> Corpus:
-    """Write a corpus of stored documents and new documents; new words follow the old words.
+    """Write a corpus of stored and new documents, with new words after the old words.
 
     Old words keep their ids. The rules of ``options`` choose the new words from the new documents,
     which are read twice, because their words are known only after the first reading.
@@ -199,7 +199,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Return new names for files: a number is added if a file of stored documents has the name."""
+    """Return new names for files, numbered if stored documents have a file of the same name."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

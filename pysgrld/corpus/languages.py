@@ -1,4 +1,4 @@
-"""Detection of the language of each document by stop words and scripts, or by a library."""
+"""Detection of each document's language by stop words and scripts, or by a library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
-    """Detector of the language of documents that share one vocabulary.
+    """Detector of the languages of documents over a common vocabulary.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class LanguageGuesser:
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
-        """Record the scripts of words that were not seen before."""
+        """Record the scripts of words that occur for the first time."""
         there = np.zeros(len(self._words), np.bool_)
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
@@ -79,13 +79,13 @@ class LanguageGuesser:
                 self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
-        """Return the number of a language, which is added if it is new."""
+        """Return a language's number; a new language is added."""
         if language not in self.languages:
             self.languages.append(language)
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Use the library to detect the language of long enough documents that match no list."""
+        """Detect, by the library, the languages of long enough documents that match no stop-word list."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
@@ -99,7 +99,7 @@ class LanguageGuesser:
                 languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
-        """Return the number of each document's language, or `UNKNOWN` if the evidence is weak."""
+        """Return each document's language as a number, or `UNKNOWN` if the evidence is weak."""
         self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
@@ -129,12 +129,12 @@ class LanguageGuesser:
 
 
 def has_library() -> bool:
-    """Return True if py3langid is installed, which detects further languages."""
+    """Return True if py3langid, which detects additional languages, is installed."""
     return find_spec(_LIBRARY) is not None
 
 
 def require_guesser(language: str) -> None:
-    """Refuse a language that only the library detects, if it is not installed.
+    """Raise an error if only the library detects a language and the library is not installed.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return a message with the share of each frequent language, or None if only one is frequent.
+    """Return a message with the shares of frequent languages, or None if fewer than two are.
 
     Parameters
     ----------

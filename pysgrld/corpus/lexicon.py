@@ -1,4 +1,4 @@
-"""Vocabulary of a corpus that is being read; it turns words of documents into ids."""
+"""Vocabulary of a corpus while it is being read, which maps words of documents to ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown",
 
 
 class Lexicon:
-    """Words of a corpus that is being read, with counts of the words and documents left out.
+    """Words of a corpus while it is being read, with counts of omitted words and documents.
 
     The words come from a trained run (`match`), from a given vocabulary file, or from the inputs;
     then the dictionary grows with each new word of a text (``built``) or each vocabulary of counts.
@@ -80,18 +80,18 @@ class Lexicon:
 
     @property
     def final(self) -> bool:
-        """Whether word ids stay the same at the end of reading."""
+        """Whether word ids will be the same after reading."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
 
     @property
     def _drops(self) -> bool:
-        """Whether documents may be dropped at the end of reading."""
+        """Whether documents may be dropped after reading."""
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Return a step's documents with word ids, and count the words that are left out.
+        """Return a step's documents with word ids, and count the words left out.
 
         The step's details of documents are reduced to the documents that are returned.
 
@@ -204,13 +204,13 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, as recorded or else judged by their spelling."""
+        """Return True if words are column numbers, as recorded or else as their spelling suggests."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
 
     def places(self, words: Sequence[str]) -> Int32s:
-        """Return the ids of words; unknown words get new ids if the dictionary grows, else -1."""
+        """Return word ids; an unknown word gets a new id if the dictionary grows, else -1."""
         encoded = [word.encode() for word in words]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
@@ -236,14 +236,14 @@ class Lexicon:
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
-        """Return plain values from which `restore`, given the words, makes an equal lexicon."""
+        """Return plain values from which, with the words, `restore` makes an equal lexicon."""
         return {name: getattr(self, name) for name in _PLAIN} | {
             "skipped": dict(self.skipped),
             "parts": dict(self.parts),
         }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
-        """Continue from the state of another lexicon with the same options."""
+        """Continue from the recorded state of another lexicon with the same options."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])

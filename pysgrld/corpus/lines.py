@@ -1,4 +1,4 @@
-"""Reading of one input, decompressed and decoded, in blocks of bytes or in whole numbered lines.
+"""Reading of one input, decompressed and decoded, in blocks of bytes or in numbered lines.
 
 The size of decompressed blocks is bounded, every member of a compressed file is read, and data
 after the last member is an error. The file objects of the standard library are not used because
@@ -40,7 +40,7 @@ codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: 
 
 
 class Lines(ExitStack):
-    """A decompressed file, or standard input, read in blocks or in whole lines; closed at the end.
+    """A decompressed file, or standard input, to be read in blocks or whole lines, then closed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Lines(ExitStack):
         return data
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file on disk; the rest of the file is read for it."""
+        """Return the SHA-256 of the file on disk, after reading the rest of the file."""
         self.on_read = None  # reading for the hash is not progress
         while self._raw(STEP):
             pass
@@ -138,7 +138,7 @@ class Lines(ExitStack):
     def _as_utf8(
         self, blocks: Generator[bytes, None, None], encoding: str
     ) -> Generator[bytes, None, None]:
-        """Yield text of another encoding as UTF-8, and detect text that is UTF-8 already."""
+        """Convert text in another encoding to UTF-8, after a check whether it is UTF-8 already."""
         decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
         guess, valid, beyond = codecs.getincrementaldecoder(UTF8)(), True, False
         with closing(blocks):
@@ -164,14 +164,14 @@ class Lines(ExitStack):
             raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield all of the content from the beginning, in blocks that are never empty."""
+        """Yield the whole content in non-empty blocks."""
         block, self._begun = self._begun, b""
         while block:
             yield block
             block = self._next()
 
     def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
-        """Yield whole lines, many at a time; `line` counts the lines of earlier blocks.
+        """Yield whole lines, many at a time; `line` counts the lines before the current ones.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Regroup data into blocks of `STEP` bytes, so that a file always gives the same blocks."""
+    """Regroup data into blocks of `STEP` bytes, so that a file is always split in the same way."""
     rest = b""
     with closing(blocks):
         try:
@@ -259,7 +259,7 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a regular file in bytes, or None for any other kind of file.
+    """Return the size of a regular file in bytes; None for anything else.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def plain_name(path: str | Path) -> str:
 
 
 def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a name without the first matching suffix; upper and lower case are not distinguished.
+    """Return a name without the first of the given suffixes that it has, in upper or lower case.
 
     Parameters
     ----------
@@ -337,13 +337,13 @@ WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
-    """Damaged compressed stream; the message names the damage, and `advice` the remedy."""
+    """Damaged compressed stream; the message states the damage, and `advice` the remedy."""
 
     advice = "fetch or write it again"
 
 
 class NeedsDictionaryError(DamagedStreamError):
-    """A zstd stream that was compressed with a separate dictionary."""
+    """A zstd stream compressed with a separate dictionary, which is not at hand."""
 
     advice = "decompress it with zstd -d -D DICTIONARY, and give the decompressed file"
 
@@ -427,7 +427,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
 
 
 def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
-    """Return the data after skippable zstd frames, which pzstd and seekable files contain.
+    """Return the data after skippable zstd frames, as in files of pzstd or the seekable format.
 
     Raises
     ------
@@ -485,7 +485,7 @@ def _member(
     raw: Callable[[int], bytes],
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member, and return the bytes after it."""
+    """Decompress one member, perhaps by several threads, and return the bytes that follow it."""
     n_sent = 0  # number of bytes that the parallel decoder has yielded already
     if ahead is not None:
         data, rest = yield from ahead.member(data)
@@ -508,7 +508,7 @@ def _member(
 def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member, and return the bytes after it."""
+    """Decompress one member on this thread, and return the bytes that follow it."""
     # zstd has no limit on its output, and expands at most about 32,000 times
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)

@@ -1,4 +1,4 @@
-"""Removal of non-words from web texts: entities, tags, links, @names, and placeholder texts."""
+"""Removal of non-words from web texts: entities, tags, links, @names and placeholder texts."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def plain_texts(
 
 
 def without_links(text: str) -> str:
-    """Return a text of the same length, with blanks for links, addresses, @names and RT.
+    """Replace links, addresses, @names and RT by blanks; the text keeps its length.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def without_links(text: str) -> str:
 
 
 def _spans(text: bytes) -> list[tuple[int, int, str]]:
-    """Return the spans of links, addresses, names and RT, in order, with the kind of each."""
+    """Return the positions of links, addresses, @names and RT, in order, with the kind of each."""
     spans: list[tuple[int, int, str]] = []
     if b"://" in text or _WWW.search(text):
         spans = [(*match.span(), "link") for match in _LINK.finditer(text)]
@@ -163,7 +163,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character that an entity stands for; unknown entities and NUL stay unchanged."""
+    """Return the character that an entity stands for; an unknown entity, or NUL, stays as it is."""
     from html import unescape  # loads a table of entities, which few corpora need
 
     entity = match[0].decode("ascii")

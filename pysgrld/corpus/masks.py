@@ -1,4 +1,4 @@
-"""Removal of the parts that differ in every log line: paths, addresses and numbers."""
+"""Removal of the parts of log lines that differ in every line: paths, addresses, numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLED = {
 
 
 def masked(documents: Iterable[bytes], left_out: Counter[str]) -> list[bytes]:
-    """Return texts without paths, addresses of machines, hexadecimal and other numbers.
+    """Return texts without paths, machine addresses, and hexadecimal or other numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The documents of each iteration: minibatches of a stored corpus, or of one that is read once.
+"""Minibatches of documents for the iterations, from a stored corpus or a single-pass input.
 
 `Epochs` goes through a stored corpus again and again; `OnePass` takes documents from a stream. `Ahead`
 prepares the next minibatches of either on another thread, while the current minibatches are used.
@@ -29,21 +29,21 @@ PATIENCE = 0.1
 
 
 class Source(Protocol):
-    """The part of a corpus's interface that minibatches need."""
+    """The methods of a corpus that minibatches need."""
 
     def take(self, ids: Int64s) -> Documents:
-        """Return documents in the order of their ids."""
+        """Return the documents with the given ids, in the order of the ids."""
 
 
 class Feed(Protocol):
     """Source of documents that can be read only once, in order."""
 
     def take(self, n: int) -> Documents:
-        """Return the next ``n`` documents, or fewer at the end."""
+        """Return the next ``n`` documents, or fewer at the end of the input."""
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
-    """Return documents as a minibatch, with word ids renumbered over the words that occur in it.
+    """Return documents as a minibatch, with word ids renumbered to those words that occur in it.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus in epochs; each is a function of seed, chain and iteration.
+    """Minibatches of a stored corpus by epochs, each determined by seed, chain and iteration.
 
     Each epoch is a new keyed permutation of the training documents, split into the minimum number
     of minibatches with at most `size` documents; their sizes differ by at most one. Otherwise a
@@ -147,7 +147,7 @@ class Epochs(NamedTuple):
     def of(
         cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
     ) -> Epochs:
-        """Return the minibatches for the given resolved options."""
+        """Return the minibatches that the resolved options define."""
         size, seed, chain = options.minibatch, options.seed, options.chain
         return cls(source, train, size, seed, chain, rank, ranks)
 
@@ -163,11 +163,11 @@ class Epochs(NamedTuple):
 
     @property
     def together(self) -> int:
-        """Number of minibatches that are prepared at a time."""
+        """Number of minibatches that are prepared together."""
         return max(1, TOGETHER // self.size)
 
     def ids(self, t: int) -> Int64s:
-        """Return the corpus positions of this rank's documents in iteration ``t``."""
+        """Return the positions in the corpus of this rank's documents in iteration ``t``."""
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         rank_slice = slice_of(whole, self.rank, self.ranks)
         positions = np.arange(rank_slice.start, rank_slice.stop)
@@ -180,14 +180,14 @@ class Epochs(NamedTuple):
         return self.train[order]
 
     def minibatch(self, t: int) -> Minibatch:
-        """Return the documents of iteration ``t``, counted from 0."""
+        """Return the documents of iteration ``t``; iterations are counted from 0."""
         ids = self.ids(t)
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         return compact(self.source.take(ids), ids, len(self.train) / len(whole))
 
 
 def slice_of(whole: range, rank: int, ranks: int) -> range:
-    """Return one of ``ranks`` contiguous slices, perhaps empty; their sizes differ by at most one.
+    """Return the slice of a range for one of ``ranks`` ranks; sizes differ by at most one.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def slice_of(whole: range, rank: int, ranks: int) -> range:
 
 
 def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
-    """Return a function of (size, seed) that counts the distinct words of the first minibatch.
+    """Return a function of (size, seed) that gives the first minibatch's number of distinct words.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], in
 
 
 class FeedPosition(NamedTuple):
-    """The position in a feed at the end of an iteration.
+    """The position in a feed after an iteration.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class FeedPosition(NamedTuple):
 
 
 class OnePass:
-    """Minibatches of a corpus that is read once: keyed choices from a shuffle buffer.
+    """Minibatches of a corpus that is read once, drawn from a shuffle buffer.
 
     A buffer holds documents, at first the training documents of the head. Each iteration draws a
     minibatch from it, and the next documents of the feed replace the drawn documents; at the end of
@@ -319,17 +319,17 @@ class OnePass:
         return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
 
     def go_to(self, t: int, waiting: Callable[[], None]) -> None:
-        """Skip to iteration ``t``; ``waiting``, called before each minibatch, may raise to stop."""
+        """Skip to iteration ``t``; ``waiting`` is called before each minibatch, and may raise to stop."""
         while self._next < t:
             waiting()
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the position in the feed after ``t`` minibatches, for one of the latest ``t``."""
+        """Return the feed's position after ``t`` minibatches, which must be recent."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
-        """Draw the next minibatch, and replace its documents in the buffer by new ones."""
+        """Draw the next minibatch, and refill the buffer with new documents."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
         order = core.permute(
@@ -361,7 +361,7 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
 
 
 class WholeCorpus(NamedTuple):
-    """Documents that are all in memory and all used in every iteration.
+    """Documents that are all in memory; each iteration uses all of them.
 
     Attributes
     ----------
@@ -381,7 +381,7 @@ class WholeCorpus(NamedTuple):
 
     @property
     def together(self) -> int:
-        """Number of minibatches that are prepared at a time: 1."""
+        """Number of minibatches that are prepared together: 1."""
         return 1
 
     @property
@@ -408,7 +408,7 @@ _Batches = tuple[int, list[Minibatch | None]]
 
 
 class Ahead:
-    """The minibatches of a stream, prepared ahead on another thread.
+    """Minibatches of a stream, prepared in advance on another thread.
 
     The thread changes only the time at which minibatches are ready, never their content. Small
     minibatches are prepared several at a time, because a hand-over between threads takes as long as
@@ -429,7 +429,7 @@ class Ahead:
         self._next: tuple[int, Future[_Batches]] | None = None
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the documents of iteration ``t``, and start preparing the next ones."""
+        """Return the documents of iteration ``t``, and start to prepare the next ones."""
         if self._alone is None:
             try:
                 check_room_for_thread()
@@ -454,7 +454,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Prepare minibatches from iteration ``t`` on, as many as are handed over at a time.
+        """Prepare the minibatches from iteration ``t`` on that are delivered together.
 
         An error in a later minibatch is raised only when that minibatch is requested.
         """
@@ -465,6 +465,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread; no callback is called after that."""
+        """End the thread; callbacks are not called any more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

@@ -1,4 +1,4 @@
-"""Conversion of any input to a stored corpus; an input that is a stored corpus is opened as it is.
+"""Conversion of any input to a stored corpus; an input that is a stored corpus is just opened.
 
 Documents are written to disk as they are read, and the vocabulary is chosen after all documents
 were read.
@@ -161,7 +161,7 @@ def open_corpus(
 
 
 class Meter:
-    """Meter of the bytes read from files, which reports the progress.
+    """Meter of the bytes read from files, by which progress is reported.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Meter:
                     self.total = None if size is None or self.total is None else self.total + size
 
     def show(self, lexicon: Lexicon) -> None:
-        """Report the progress of the reading."""
+        """Report the progress of reading."""
         if self.notify is not None:
             documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
             self.notify(ReadingProgress(self.read, self.total, documents))
@@ -203,7 +203,7 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Yield the steps of reading inputs, each with its documents as word ids; report the progress.
+    """Yield the steps of reading inputs with documents as word ids, and report the progress.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def numbered(
 
 
 class CorpusBuilder:
-    """Writer of the documents of a reading to disk, which turns them into a corpus at the end.
+    """Writer of documents to disk while inputs are read, which makes them a corpus at the end.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ class CorpusBuilder:
                 tally(block.indices, block.counts, *self.known)
 
     def add(self, step: Step) -> None:
-        """Write the documents of a step."""
+        """Write the documents of a reading step."""
         new = (step.input, step.number) >= self.done  # a resumed reading yields the heading again
         if step.skipped:
             self.placed = False
@@ -301,7 +301,7 @@ class CorpusBuilder:
             self.collector.add(step.about, self.base)
 
     def note(self) -> None:
-        """Record the progress of the reading, so that another process can continue from here."""
+        """Record the progress of reading, so that another process can resume from here."""
         words = self.lexicon.dictionary.words(self.words_noted)
         self.words_noted += len(words)
         record = {
@@ -388,7 +388,7 @@ class CorpusBuilder:
     def _cut(
         self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool
     ) -> Message | None:
-        """Return a message about the segmentation of text into words, if any.
+        """Return a message about how text was split into words, or None.
 
         If several languages were reported, the stop words for them were reported as well.
         """
@@ -411,7 +411,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Rewrite the documents with only the words that stay in the vocabulary."""
+        """Rewrite the documents with only the words that are kept in the vocabulary."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -506,7 +506,7 @@ class CorpusBuilder:
 
 
 def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
-    """Yield the documents of blocks that are marked to stay."""
+    """Yield the documents of blocks for which `stays` is True."""
     first = 0
     for block in blocks:
         yield block.take(np.flatnonzero(stays[first : first + len(block)]))
@@ -514,7 +514,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Return, for each field named by the user, the column's role and name, and the option."""
+    """Map each field named by the user to its column's role and name, and to the option."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:
@@ -567,7 +567,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return the array with room for `size` values; the capacity is doubled.
+    """Return the array enlarged to at least `size` values; its capacity is doubled.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Phrases of a corpus: words that are adjacent far more often than by chance."""
+"""Detection of phrases, which are words adjacent far more often than by chance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXACT_ENOUGH = 5
 
 
 class Phrase(NamedTuple):
-    """A phrase that was found.
+    """A detected phrase.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def find_phrases(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Find phrases of two words, and then phrases of three: a phrase of two and an adjacent word.
+    """Find phrases of two words, then phrases of three, each a phrase of two plus a word.
 
     Inputs are read twice. Only words of the same sentence are neighbours; stop words are ignored.
 
@@ -115,7 +115,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Read all inputs; return the phrases of two words, or of a given phrase and a word."""
+    """Read all inputs, and return phrases of two words, or of an earlier phrase and a word."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0
@@ -163,7 +163,7 @@ def _pairs(
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
-    """Return phrases as lines for `--phrases`: phrase, occurrences and NPMI, separated by tabs.
+    """Format phrases as lines for `--phrases`: phrase, occurrences and NPMI, separated by tabs.
 
     Parameters
     ----------

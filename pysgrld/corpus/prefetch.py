@@ -1,4 +1,4 @@
-"""Work on threads, ahead of its consumer, with results in order and in bounded queues.
+"""Work done on threads ahead of its consumer; results are in order, and queues bounded.
 
 Threads change only the time at which a result is ready, never its value: for any number of threads,
 results come in the order of their items, and an error comes after all results before it.
@@ -25,7 +25,7 @@ PATIENCE = 0.1
 def run_ahead(
     items: Iterator[Item], depth: int, waiting: Callable[[], None]
 ) -> Generator[Item, None, None]:
-    """Yield items from an iterator that runs on a separate thread, at most ``depth`` items ahead.
+    """Run an iterator on a separate thread, at most ``depth`` items ahead, and yield its items.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def map_in_order(
     workers: int,
     waiting: Callable[[], None],
 ) -> Generator[Result, None, None]:
-    """Apply a function to items on several threads; results come in the order of the items.
+    """Apply a function to items on several threads; results are in the order of the items.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def map_in_order(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
-    """Submit a call, or make it on this thread if the process may start no more threads."""
+    """Submit a call to a pool, or make it on this thread if no more threads can be started."""
     try:
         check_room_for_thread()
         return pool.submit(function, item)

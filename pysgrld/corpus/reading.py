@@ -1,4 +1,4 @@
-"""Options for reading a corpus, and progress of the reading: plain values without NumPy."""
+"""Options for reading a corpus, and progress of reading, as plain values without NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana 
 
 
 def is_built_pattern(recorded: str | None) -> bool:
-    """Return True if a recorded token pattern is the built-in pattern of any version.
+    """Return True if a recorded token pattern is the built-in one of any version.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ READING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    r"""Options for reading a corpus; for None, the default depends on the situation.
+    r"""Options for reading a corpus; None stands for a default that depends on the inputs.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class CorpusOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Select the reading options from values by option name; None leaves the default."""
+        """Select the reading options from option values by name; None stands for the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -252,7 +252,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return the options for reading other documents in the same way as those of a corpus.
+        """Return the options for reading other documents as the documents of a corpus were read.
 
         Options given by the user take precedence over the record, and the record over defaults.
 
@@ -289,17 +289,17 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if any of the given option names is a reading option."""
+        """Return True if any of the given option names belongs to a reading option."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return the options for reading documents, without options for a metadata file."""
+        """Return these options without those for a metadata file."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return the options for documents over a given vocabulary; only their counts are kept."""
+        """Return the options for documents over a fixed vocabulary, of which only counts are kept."""
         return replace(
             self,
             vocab=None,
@@ -317,7 +317,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return the options with a time field among the kept columns; unchanged if it is None."""
+        """Return the options with the given time field added to the kept columns, if there is one."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -331,19 +331,19 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language of the library that segments text, or None for the tokeniser."""
+        """Language of the library that segments text into words, or None if the tokeniser does."""
         return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:
-        """Maximum size in bytes of the compressed texts that are kept; None without a limit."""
+        """Maximum size in bytes of the compressed texts that are kept, or None if unlimited."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT
 
     @property
     def prunes(self) -> bool:
-        """Return True if an option was given that removes words from any vocabulary."""
+        """Return True if an option was given that removes words from the vocabulary, even a given one."""
         by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
         return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 
@@ -367,17 +367,17 @@ class ReadingProgress(NamedTuple):
 
 
 class Listener(Protocol):
-    """Callbacks that report the reading of a corpus; every method may do nothing."""
+    """Callbacks that report on the reading of a corpus; a method may do nothing."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a message to the user."""
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Report the progress of reading a corpus."""
+        """Report the progress of reading."""
 
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile a token pattern; None stands for the default, which is built in.
+    """Compile a token pattern; return None for the default pattern, which is built in.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Detection of documents that repeat others, with the same words or all but a few of them.
+"""Detection of documents that repeat other documents, fully or except for a few words.
 
 Near duplicates are found by MinHash with one permutation: the words of a document fall into bins by
 their hash, and each bin keeps its minimum hash. The fraction of equal bins estimates the fraction
@@ -24,7 +24,7 @@ _Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Any) -> _Hashes:
-    """Return the SplitMix64 hash of each number."""
+    """Return the SplitMix64 hashes of numbers."""
     with np.errstate(over="ignore"):
         z = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -34,7 +34,7 @@ def _mixed(x: Any) -> _Hashes:
 
 
 class Sketches:
-    """Hash sketches of documents with a common vocabulary, 136 bytes for each document."""
+    """Hash sketches of documents over a common vocabulary, 136 bytes each."""
 
     def __init__(self) -> None:
         self._digests: list[_Hashes] = []
@@ -56,7 +56,7 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return for each document the first with the same words, and the first that is similar."""
+        """Return, for each document, the first with the same words, and the first that is similar."""
         digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
         _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
         same = first[inverse]

@@ -1,4 +1,4 @@
-"""Segmentation of text into words, in their dictionary forms, by optional libraries.
+"""Segmentation of text into words in their dictionary forms, by optional libraries.
 
 Chinese is segmented by jieba, which knows simplified characters; OpenCC converts traditional
 characters for it. Japanese is segmented by SudachiPy and Korean by Kiwi, which also give dictionary
@@ -39,7 +39,7 @@ Cut = Callable[[str], Iterator[str]]
 
 
 class Segmenter(NamedTuple):
-    """A library that segments text of a language into words.
+    """A library that segments text in a language into words.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class Segmenter(NamedTuple):
 
     @property
     def needed(self) -> str:
-        """Return the packages that segmentation and stop words need."""
+        """Return the names of the packages needed for segmentation and stop words."""
         return " ".join((*self.packages, *self.more))
 
     @property
     def called(self) -> str:
-        """Return the name and the version of the library."""
+        """Return the library's name and version."""
         from importlib import metadata
 
         return f"{self.packages[0]} {metadata.version(self.packages[0])}"
@@ -172,7 +172,7 @@ def _made(name: str) -> Cut:
 
 
 def segmented(documents: list[bytes], name: str) -> list[bytes]:
-    """Return documents that consist only of words, with blanks between the words.
+    """Return documents reduced to their words, which are separated by blanks.
 
     A word has at least two characters, except for Japanese nouns, which may have one. A text that
     is not UTF-8, or has a NUL, stays unchanged and is reported later.

@@ -1,4 +1,4 @@
-"""Building a corpus in shards, by independent processes, and merging the shards into one corpus.
+"""Building a corpus in shards by independent processes, and merging the shards.
 
 ``NAME.shards`` next to ``NAME`` contains a plan, written by the first process, and a stored corpus for
 each shard, which is complete or absent. The merged corpus is the corpus that one process would write.
@@ -45,7 +45,7 @@ _PLAN = "plan.json"
 
 
 def shards_of(place: Path) -> Path:
-    """Return the folder that holds the shards of a corpus until they are merged.
+    """Return the folder that has a corpus's shards until they are merged.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def build_shard(
     threads: int,
     listener: Listener,
 ) -> Corpus:
-    """Build one of N shards of a corpus, from consecutive inputs with about 1/N of the bytes.
+    """Build one of N shards of a corpus, from consecutive inputs with about 1/N of all bytes.
 
     A shard that exists already is opened; the build of a shard that was interrupted is resumed.
 
@@ -169,7 +169,7 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
-    """Split a sequence of inputs into nonempty contiguous parts of about equal size.
+    """Split a sequence of inputs into contiguous, nonempty parts of similar size.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _name(number: int, n_shards: int) -> str:
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
-    """Merge the shards of ``place`` into the corpus that a single process would have written.
+    """Merge the shards of ``place`` into the corpus that one process would have written.
 
     If the texts exceed the limit of ``--keep-text``, an even sample is kept, but a different one
     than a single process would keep. The shards are not removed.
@@ -274,7 +274,7 @@ def _plan(folder: Path) -> dict[str, Any]:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Return ascending numbers in SLURM's notation for arrays, such as 1,4-6.
+    """Return ascending numbers in the notation of SLURM arrays, such as 1,4-6.
 
     Parameters
     ----------

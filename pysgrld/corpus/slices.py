@@ -1,4 +1,4 @@
-"""Assignment of documents to time slices, by the numbers or dates in one of their columns."""
+"""Assignment of documents to time slices by numbers or dates in one of their columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def put_in_slices(
     ids: Callable[[int], str],
     date_format: str | None = None,
 ) -> Documents:
-    """Return documents with the time slice of each; the first and the last slice are open-ended.
+    """Assign documents to time slices; the first and the last slice are open-ended.
 
     An empty document without a value, such as a bad document, is in the first slice.
 
@@ -91,7 +91,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Return values as numbers, or dates as microseconds since 1970; NaN for any other value.
+    """Return values as numbers: dates as microseconds since 1970, and NaN for any other value.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
 
 
 def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
-    """Return the time slices for the values of a column.
+    """Return the division into time slices that fits the values of a column.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
 
 
 def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing:
-    """Return a slice, perhaps empty, for each year, month or decade from the first to the last."""
+    """Return a time slice for each year, month or decade in the range of the values, even if empty."""
     if not dates and unit == "month":
         raise UsageError(
             f"--slices month: {field!r} has numbers; months need dates such as 1987-06-30"
@@ -193,7 +193,7 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
 
 
 def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) -> Slicing:
-    """Return slices with about equally many documents; documents with equal values stay together."""
+    """Return time slices with about equally many documents; equal values are not separated."""
     _check_number(field, number, "asked for")
     values, counts = np.unique(ordered, return_counts=True)
     if len(values) < number:

@@ -1,4 +1,4 @@
-"""Record of the inputs of a corpus, which decides whether a stored corpus can replace its inputs.
+"""Record of a corpus's inputs, which shows whether a stored corpus can replace the inputs.
 
 For every file the record has the SHA-256 of the bytes read and a stamp with the time of the last
 change. A file with the same stamp and size is assumed to be unchanged; any other file is hashed.
@@ -29,7 +29,7 @@ _USUAL = CorpusOptions()
 
 
 def look(path: str) -> dict[str, Any]:
-    """Record an input by names, sizes and stamps, without reading it.
+    """Record an input by its names, sizes and stamps, without reading its content.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary next to a file of counts to the record of that file."""
+    """Add the vocabulary file next to a file of counts to that file's record."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
 
 def files_of(folder: Path) -> list[Path]:
-    """List the files of a folder that are read: texts, the parts of a stored corpus, or single cells.
+    """List the files of a folder that are read: texts, parts of a stored corpus, or single cells.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the recorded SHA-256 of each input file of a corpus.
+    """Return the recorded SHA-256 of all input files of a corpus.
 
     Parameters
     ----------
@@ -113,13 +113,13 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the detected text field of a corpus; the usual field if none was detected."""
+    """Return the text field that was detected for a corpus, or else the usual one."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:
-    """Record the options for reading inputs, and the contents of the files that the options name.
+    """Record the options for reading, and the contents of the files that these options name.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Return True if reading these inputs with these options would give the stored corpus.
+    """Return True if a stored corpus is what reading the inputs with the options would give.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the recorded files of an input, each with its current record and its path.
+    """Yield the recorded files of an input, each with a new record of the file, and its path.
 
     For files that cannot be compared, empty records are yielded.
     """

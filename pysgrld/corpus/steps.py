@@ -1,4 +1,4 @@
-"""Reading of inputs of any kind as one sequence of steps, ahead of the caller.
+"""Reading of inputs of any kind as one sequence of steps, which runs ahead of the caller.
 
 One thread decompresses and parses, several threads clean and count words, and the caller gets the
 results in order. A step contains all results of its part of an input, including messages and counts
@@ -64,7 +64,7 @@ Wish = Callable[[int, int], bool]
 
 @dataclass(slots=True)
 class Heading:
-    """The start of an input: whether it is text or counts, and the words of its ids.
+    """The start of an input: whether it is text or counts, and its list of words.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Heading:
 
 @dataclass(slots=True)
 class Step:
-    """Results of reading a part of an input: documents, messages, and counts of bad documents.
+    """Result of reading a part of an input: documents, messages, and counts of invalid documents.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Step:
 
     @property
     def documents(self) -> int:
-        """Number of documents in the step, good or bad."""
+        """Number of documents in the step, valid or not."""
         if isinstance(self.content, Texts):
             return len(self.content.documents)
         return len(self.content) if isinstance(self.content, Documents) else 0
@@ -230,7 +230,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the matches of a pattern in documents; refuse a document that takes too long."""
+    """Count the matches of a pattern in documents; raise an error if a document takes too long."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -248,7 +248,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs, before words are counted; unwanted steps are empty."""
+    """Yield the steps of all inputs before words are counted; steps nobody needs are empty."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:
@@ -269,7 +269,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step after ``place`` documents; the second part gets the messages and counts."""
+    """Split a step after ``place`` documents; messages and counts go to the second part."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -291,18 +291,18 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def _folder_in(name: str) -> str | None:
-    """Return the folder of a file within its input."""
+    """Return a file's folder within its input."""
     return name.partition("/")[2].rpartition("/")[0] or None
 
 
 def _year_in(name: str) -> int | None:
-    """Return the only year in the name of a file."""
+    """Return the only year that occurs in the name of a file."""
     years = {*_YEAR.findall(name.rpartition("/")[2])}
     return int(years.pop()) if len(years) == 1 else None
 
 
 class _Input:
-    """One input that is being read."""
+    """An input that is being read."""
 
     def __init__(
         self,
@@ -347,7 +347,7 @@ class _Input:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Make a step of documents that are lines of a file, files of a folder, or pieces."""
+        """Return a step of the given documents: lines of a file, files of a folder, or pieces."""
         whole, licences = len(texts.documents), 0
         if self.options.document_is == "file":
             books = [without_licence(document) for document in texts.documents]
@@ -398,7 +398,7 @@ class _Input:
         return step
 
     def _with_names(self, texts: Texts, names: list[str]) -> Texts:
-        """Return texts with columns for the folder and year in file names, if they are wanted."""
+        """Add columns for folders and years in file names to texts, if these are wanted."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
         for column, of_name in ((FOLDER, _folder_in), (YEAR, _year_in)):
@@ -487,14 +487,14 @@ class _Input:
             record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
-        """Open a file of a folder; the given encoding applies only to formats that may use it."""
+        """Open a file of a folder; a given encoding is used only for formats that allow it."""
         options = self.options
         format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return a reader of a file of a folder, as one document or as several documents.
+        """Return the reader of a file in a folder; it gives one document or several.
 
         Raises
         ------
@@ -575,7 +575,7 @@ class _Input:
                     context.noticed.add_contents({sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
-        """Refuse a text field named by the user, if the format has no fields.
+        """Raise an error if the user named a text field and the format has no fields.
 
         Raises
         ------

@@ -85,7 +85,7 @@ FEWEST_WORDS = 4
 
 @cache
 def named(name: str) -> frozenset[str]:
-    """Return the stop words of a language, folded as the tokeniser folds words.
+    """Return a language's stop words, case-folded as by the tokeniser.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def named(name: str) -> frozenset[str]:
 
 
 def _of_iso(name: str) -> frozenset[str]:
-    """Return a list of stopwordsiso; for Chinese, in simplified and traditional characters.
+    """Return a stop-word list of stopwordsiso; Chinese lists have both kinds of characters.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _of_iso(name: str) -> frozenset[str]:
 
 
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
-    """Guess the language of a text: the language of the list with the largest share of its tokens.
+    """Guess the language of a text as that of the stop-word list which covers most of its tokens.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
 
 
 def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if English stop words are left out of a text in another language."""
+    """Return a warning if English stop words are removed from a text in another language."""
     if (likely := likeliest(words, tokens)) is None:
         return None
     language, share, english = likely
@@ -169,7 +169,7 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count the tokens of each non-Latin script, named by the first word of Unicode names."""
+    """Count tokens by non-Latin script; a script is the first word of its Unicode names."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
         if word > "\u0370":  # beyond Latin
@@ -178,7 +178,7 @@ def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
 
 
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if only English stop words are left out of a text in a non-Latin script.
+    """Return a warning if a text in a non-Latin script is read with only English stop words.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ _SHARE, _OF_KANA = 0.3, 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning about text in a script that the tokeniser does not split well into words.
+    """Return a warning about text in a script that the tokeniser cannot split into words well.
 
     Parameters
     ----------

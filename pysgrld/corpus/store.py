@@ -1,4 +1,4 @@
-"""The stored corpus: documents in vectors on disk; opening it checks every number.
+"""The stored corpus: documents in vectors on disk, checked when the corpus is opened.
 
 Values are checked again when they are copied, so that a folder that is truncated or changed during
 use leads to an error message. If documents and entries together are more than `LOOKED_THROUGH`,
@@ -86,7 +86,7 @@ class Totals(NamedTuple):
 
 
 class Corpus:
-    """A stored corpus, which is created by `open_corpus` or `Corpus.open`, never directly.
+    """A stored corpus; it is created only by `open_corpus` or `Corpus.open`.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Open a stored corpus and check every number in it, in blocks, unless it is very large.
+        """Open a stored corpus; check all its numbers, in blocks, unless it is very large.
 
         The SHA-256 is checked for the vocabulary, and for arrays if their size or time of
         modification differs from the record. If documents and entries are more than
@@ -191,7 +191,7 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options by name with which the documents were read, with defaults resolved, if known."""
+        """Options, by name, with which the documents were read, defaults resolved; empty if unknown."""
         record: dict[str, Any] = self._provenance
         # a sample has the options of its parent, which may be a sample itself
         while isinstance(record.get("of"), dict):
@@ -213,7 +213,7 @@ class Corpus:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Record of inputs, options, vocabulary origin, and numbers of skipped documents."""
+        """Record of the inputs, the options, the vocabulary's origin and the skipped documents."""
         return with_files(self.path, self._provenance, self.parts)
 
     @cached_property
@@ -231,7 +231,7 @@ class Corpus:
         return About(self.path, self.parts, self.documents, read)
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check every byte of the corpus by the recorded SHA-256.
+        """Check all bytes of the corpus against the recorded SHA-256.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class Corpus:
         return block
 
     def slice_by(self, slicing: Slicing | None) -> Self:
-        """Assign the documents to time slices from now on, and return the corpus itself.
+        """Assign the documents to time slices, and return this corpus.
 
         Raises
         ------
@@ -333,13 +333,13 @@ class Corpus:
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
-        """Return the documents of a block with their time slices, if the corpus has any."""
+        """Add the documents' time slices to a block, if the corpus is divided into slices."""
         if self._slices is None:
             return block
         return replace(block, slices=self._slices[rows], copies=self._copies)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """Yield all documents in order, in blocks of about `entries` entries; no document is split.
+        """Yield all documents in order, in blocks of whole documents with about `entries` entries.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the first array with invalid numbers and the error, or None if all arrays are valid."""
+        """Return the name of the first array with invalid numbers and the error, or None if valid."""
         indices = block.indices
         if len(indices) == 0:
             return None
@@ -369,13 +369,13 @@ class Corpus:
         return None
 
     def lengths(self) -> Int64s:
-        """Read all documents, and return the number of tokens of each, (D,) int64."""
+        """Return each document's number of tokens, (D,) int64, by reading all documents."""
         lengths = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
         return np.concatenate(lengths)
 
     @cached_property
     def totals(self) -> Totals:
-        """Counts over the whole corpus; they are computed if they are not stored with it.
+        """Counts over the whole corpus, computed if they are not stored.
 
         Raises
         ------
@@ -404,7 +404,7 @@ class Corpus:
         return totals
 
     def _check(self) -> None:
-        """Check every number, block by block, and the sum of the counts."""
+        """Check all numbers block by block, and the sum of the counts."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, indptr.size, BLOCK):
@@ -427,7 +427,7 @@ class Corpus:
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
-    """Yield stored documents in blocks with limited numbers of entries and of documents.
+    """Yield stored documents in blocks with limits on their numbers of entries and documents.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """Read the vocabulary of a stored corpus; the vocabulary that was read last is cached.
+    """Read the vocabulary of a stored corpus; the last one read is cached.
 
     Held-out documents of a run have the same vocabulary as its corpus, which may have millions of
     words.
@@ -478,7 +478,7 @@ _last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:
-    """Return the size of the longest and the widest document, and the occurrences of each word.
+    """Return the sizes of the longest and the widest document, and each word's occurrences.
 
     In sums of squares, a count above `MOST_REPEATED` is reduced to it.
 

@@ -1,4 +1,4 @@
-"""The files of a stored corpus: their names, its header, and the errors of a damaged corpus."""
+"""Files of a stored corpus: their names, the header, and the errors for a damaged corpus."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def is_stored(path: Path) -> bool:
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return the fingerprint of a corpus from the SHA-256 of its arrays' values and its vocabulary.
+    """Return a corpus's fingerprint from the SHA-256 of its arrays' values and its vocabulary.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Turn an `OSError` of a corpus file into an error for a missing or unreadable file."""
+    """Report an `OSError` on a file of a corpus as an error for a missing or unreadable file."""
     part = path / name
     try:
         yield part
@@ -141,7 +141,7 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Read ``meta.json``, and check that it has all entries of a header.
+    """Read ``meta.json``, and check that no entry of a header is missing.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Return the vocabulary file of a corpus, or else of the run that contains the corpus."""
+    """Return a corpus's vocabulary file, or else that of the run that contains the corpus."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if is_there(place)), places[0])
 
@@ -224,7 +224,7 @@ def vocabulary_of(path: Path) -> Path:
 def store_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Write the records of the files in input folders, if any, to a list next to the header.
+    """Move the records of files in input folders, if any, to a list next to the header.
 
     The files may be millions; the header has only their number, and stays small.
 
@@ -263,7 +263,7 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the provenance with the files of input folders, unless the list of files is damaged.
+    """Add the records of files in input folders to the provenance, unless their list is damaged.
 
     A provenance that already contains the files, as written by version 0.1.0, is returned
     unchanged.
@@ -286,7 +286,7 @@ def with_files(
 
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Copy a record, and list its inputs in the copy, including the inputs of a sampled corpus."""
+    """Copy a record; list the inputs within the copy, including the inputs of a sampled corpus."""
     copy, inputs = dict(provenance), list[dict[str, Any]]()
     if isinstance(copy.get("inputs"), list):
         copy["inputs"] = [dict(r) if isinstance(r, dict) else r for r in copy["inputs"]]

@@ -1,4 +1,4 @@
-"""Streams of documents over a known vocabulary: documents are yielded when read, not stored."""
+"""Streams of documents over a known vocabulary; documents are yielded when read, never stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def matched_documents(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> Iterator[Documents]:
-    """Yield the documents of inputs over given words; unknown words are dropped and counted.
+    """Yield the documents of inputs over the given words; unknown words are dropped and counted.
 
     Documents keep their order. Documents without a known word, and skipped bad documents, become
     empty rows.
@@ -75,7 +75,7 @@ def named_documents(
     wanted: Wish | None = None,
     slicing: Slicing | None = None,
 ) -> NamedDocuments:
-    """Read inputs over given words as `matched_documents` does, but with the names of documents.
+    """Read inputs over the given words like `matched_documents`, and also return documents' names.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """A corpus that is read once: its first documents are stored, and `take` returns the others.
+    """A corpus read once: its first documents are stored, and `take` returns the following ones.
 
     The first ``head`` documents become a stored corpus, from which the vocabulary is built. Words
     of later documents that are not in this vocabulary are ignored. Documents without words of it
@@ -259,7 +259,7 @@ class SinglePassCorpus:
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:
-        """Close the inputs; any call that waits for documents stops."""
+        """Close the inputs; a call that is waiting for documents then ends."""
         self._closed = True
         with contextlib.suppress(ValueError):  # another thread runs the steps, and will stop
             self._steps.close()

@@ -1,4 +1,4 @@
-"""Survey of the documents of a text corpus: repeated texts, and several languages."""
+"""Survey of a text corpus's documents for repeated texts and for several languages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def survey(
     stop_words: str,
     log: Log,
 ) -> Survey:
-    """Report repeated texts and several languages, and select the documents that stay.
+    """Report repeated texts and several languages, and decide which documents stay in the corpus.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def survey(
 
 
 def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Log) -> None:
-    """Report texts that are repeated, exactly or nearly, in more than 1 % of the documents."""
+    """Report texts of which exact or near copies make up more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
     copies: Counter[int] = Counter()

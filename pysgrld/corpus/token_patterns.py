@@ -1,4 +1,4 @@
-"""Matching of token patterns given by users, in separate processes that can be ended.
+"""Matching of users' token patterns in separate processes, which can be ended.
 
 Some patterns backtrack so often that they practically never end on a line of forty characters. A
 match in this process holds the interpreter's lock and has no time limit; a separate process can be
@@ -39,7 +39,7 @@ while head := read(8):
 
 
 class TooSlowError(Exception):
-    """Raised if a pattern exceeds the time limit for the text at the given position."""
+    """Raised if matching a pattern in the text at the given position exceeds the time limit."""
 
     def __init__(self, position: int, seconds: float) -> None:
         super().__init__(position, seconds)
@@ -47,7 +47,7 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return True if a document can be tokenised, because it is UTF-8 without NUL.
+    """Return True if a document is UTF-8 without NUL, so that it can be tokenised.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def is_text(document: bytes) -> bool:
 
 
 class TokenPattern:
-    """A regular expression for tokens that is matched with a time limit. Threads may share it.
+    """A regular expression for tokens, matched with a time limit; threads may share it.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class TokenPattern:
 
 
 class Matching:
-    """Tokeniser of one document after the other, which `count_words` uses as its pattern."""
+    """Tokeniser for successive documents, which `count_words` uses in place of a pattern."""
 
     def __init__(self, process: _Process) -> None:
         self._process, self._documents = process, 0
@@ -121,7 +121,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; at the time limit, end the process and return None."""
+        """Return the tokens of a text, or end the process and return None at the time limit."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
@@ -144,7 +144,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Return ``size`` bytes, or None if the time limit is exceeded."""
+        """Return ``size`` bytes, or None at the time limit."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:
@@ -159,7 +159,7 @@ class _Process:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Kill a process, unless the current process is a fork of its owner, and close its pipes."""
+    """Kill a process and close its pipes, unless the current process is a fork of its owner."""
     if owner == os.getpid():
         process.kill()
         process.wait()

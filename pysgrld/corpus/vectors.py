@@ -1,4 +1,4 @@
-"""Vectors in files: appended to, combined in archives, read by position, and never memory-mapped.
+"""Vectors in files, which grow by appending or are stored in archives; never memory-mapped.
 
 If a page of a mapped file is lost (the file was truncated, the disk is failing), SIGBUS ends the
 process; a read fails with an error instead, and costs as much as copying from mapped pages.
@@ -39,13 +39,13 @@ _HEADER = 128
 
 
 def _close(fd: int) -> None:
-    """Close a file that was only read; an error of the system can be ignored."""
+    """Close a file that was only read, and ignore errors of the system."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
 
 class Vector:
-    """Vector with its values stored contiguously in a file.
+    """Vector of values stored contiguously in a file.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Vector:
     def open(
         cls, path: Path, dtype: np.dtype[Any], start: int = 0, length: int | None = None
     ) -> Self:
-        """Open a ``.npy`` file that holds a vector of this type, and nothing else.
+        """Open a ``.npy`` file that consists of one vector of the given type.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Vector:
         return cls(path, dtype, offset, shape[0])
 
     def read(self, start: int, stop: int) -> Array:
-        """Copy the values from `start` to before `stop`, fewer at the end of the vector.
+        """Return a copy of the values from `start` to before `stop`, fewer at the vector's end.
 
         Raises
         ------
@@ -125,20 +125,20 @@ class Vector:
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
 
     def blocks(self) -> Iterator[Array]:
-        """Yield all values in order, in blocks; raises the errors of `read`."""
+        """Yield all values in order, in blocks; raise the errors of `read`."""
         step = 8 * TOGETHER // self.dtype.itemsize
         for start in range(0, self.size, step):
             yield self.read(start, start + step)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all values, in hexadecimal; raises the errors of `read`."""
+        """Return the SHA-256 of all values, in hexadecimal; raise the errors of `read`."""
         hasher = hashlib.sha256()
         for block in self.blocks():
             hasher.update(block.data)
         return hasher.hexdigest()
 
     def gather(self, starts: Int64s, lengths: Int64s | None = None) -> Array:
-        """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other.
+        """Return the concatenated values ``starts[i]`` to ``starts[i] + lengths[i]`` for all i.
 
         Without lengths, one value is copied from each place.
 
@@ -165,7 +165,7 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces are to be copied from memory, as the file is small and often read.
+        """Return True if pieces are to be copied from memory, because the file is small and often used.
 
         Pieces of a file with a changed stamp are read from the file.
         """
@@ -180,7 +180,7 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the start and end positions of values, from a vector of end positions.
+    """Return the start and end of each value, given a vector of the ends of all values.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 class GrowingFile:
-    """A file to which values are appended; it is open only during writes, as there may be hundreds.
+    """A file to which values are appended; it is open only during writes, as files may be many.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Append values; values given as bytes are written unchanged."""
+        """Append values; bytes are written unchanged."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)
@@ -253,14 +253,14 @@ class GrowingFile:
         self._held, self._bytes_held = [], 0
 
     def flush(self) -> int:
-        """Force all data to disk, and return the number of values."""
+        """Force all data to disk, and return the number of values so far."""
         self.write()
         with self.path.open("rb") as file:
             sync(file.fileno())
         return self.size
 
     def vector(self) -> Vector:
-        """Return all values added so far as a vector for reading."""
+        """Return a readable vector of all values added so far."""
         self.write()
         return Vector(self.path, self.dtype, self.offset, self.size)
 
@@ -279,7 +279,7 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Write a ``.npz`` file for `numpy.load`, and sync it to disk; `members` finds its members."""
+    """Write a ``.npz`` file for `numpy.load`, in which `members` can find the members; sync it."""
     with path.open("xb") as file:
         with zipfile.ZipFile(file, "w") as archive:  # not compressed
             yield archive
@@ -294,7 +294,7 @@ def add_member(
     dtype: str | None = None,
     size: int = 0,
 ) -> None:
-    """Add a member to an archive: bytes, or a vector if ``dtype`` is given (named ``*.npy``)."""
+    """Add a member to an archive: bytes, or a ``*.npy`` vector if ``dtype`` is given."""
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         if dtype is not None:
             head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
@@ -304,7 +304,7 @@ def add_member(
 
 
 def members(path: Path) -> dict[str, tuple[int, int]]:
-    """Return the position and the size of each member of an archive, in bytes.
+    """Return the position and size in bytes of each member of an archive.
 
     Parameters
     ----------
@@ -341,12 +341,12 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def stamp_of(status: os.stat_result) -> list[int]:
-    """Return the size and modification time of a file, which show whether it was changed."""
+    """Return a file's size and modification time, from which changes are detected."""
     return [status.st_size, status.st_mtime_ns]
 
 
 def changed(path: Path) -> CorpusError:
-    """Return the error for a file of a stored corpus that was changed while it was used.
+    """Return the error for a file of a stored corpus that was changed while in use.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vocabularies: read from a file, or selected from the words of a corpus."""
+"""Vocabularies, read from a file or selected from a corpus's words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OF_GENES = ("features.tsv", "genes.tsv")
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read a vocabulary file with one word a line, or as written by R or gensim.
+    """Read a vocabulary file that has one word per line, or was written by R or gensim.
 
     `pysgrld.corpus.word_lists` reads the formats of R and gensim.
 
@@ -83,7 +83,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
 
 
 def read_genes(path: str | Path) -> tuple[str, ...]:
-    """Read the names of the genes of a matrix of 10x; repeated names are made distinct.
+    """Read the gene names of a 10x matrix; repeated names are made distinct.
 
     Raises
     ------
@@ -96,13 +96,13 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
 
 
 def _lines_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a list of words, each with its number."""
+    """Yield the lines of a word list with their numbers."""
     for before, lines in _blocks_of(path, kind, longest):
         yield from enumerate(lines, before + 1)
 
 
 def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a list of words, many at a time, with the number of lines before them.
+    """Yield lines of a word list, many at a time, each time with the number of earlier lines.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _stream_of(path: str | Path) -> tuple[int, int, int]:
 
 
 def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a list of words, many at a time; raises the errors of `_blocks_of`."""
+    """Yield lines of a word list, many at a time; raise the errors of `_blocks_of`."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
         raise CorpusError(f"{message}: this is no list of words", path, line)
@@ -158,7 +158,7 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
 
 
 class StopWords(NamedTuple):
-    """The stop words of all lists in a value of ``--stop-words``.
+    """The stop words of all lists that a value of ``--stop-words`` names.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class StopWords(NamedTuple):
 
 
 def stop_words(choice: str) -> StopWords:
-    """Read the stop words of lists, given by names or files joined by commas, or "none".
+    """Read the stop words of lists given by names or files, separated by commas, or "none".
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def stop_words(choice: str) -> StopWords:
 
 
 class _WordList(NamedTuple):
-    """Words of a list, and the SHA-256 of the sorted words in hexadecimal."""
+    """The words of a list, and the SHA-256 of the sorted words in hexadecimal."""
 
     words: frozenset[str]
     sha256: str
@@ -228,7 +228,7 @@ class _WordList(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a list of stop words; a file with the same stamp is read once."""
+    """Read a list of stop words; a file whose stamp did not change is read only once."""
     # Words may repeat. They stay in the order of the file, because sorting a sorted list again is
     # fast.
     words: dict[str, None] = {}
@@ -243,7 +243,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
 
 
 class Rules(NamedTuple):
-    """The rules that remove words from a vocabulary, with all defaults resolved.
+    """The rules that remove words from a vocabulary, defaults resolved.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Resolve defaults; they remove words only if a vocabulary is built."""
+        """Resolve the defaults of the rules, which remove words only if a vocabulary is being built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
@@ -283,7 +283,7 @@ _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 
 def is_number(word: str, numbers: str) -> bool:
-    """Return True if a rule removes a word because it is a number.
+    """Return True if the rule on numbers removes a word.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def is_number(word: str, numbers: str) -> bool:
 def resolved(
     options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
 ) -> dict[str, Any]:
-    """Return the options of a vocabulary by their command-line names, with all defaults resolved.
+    """Return a vocabulary's options by command-line name, defaults resolved.
 
     For counts, options of tokens and encodings are left out.
     """
@@ -330,7 +330,7 @@ def resolved(
 
 
 class Choice(NamedTuple):
-    """The words that stay in a vocabulary, and the rule that removed each other word.
+    """The words kept in a vocabulary, and the rule that removed each other word.
 
     Attributes
     ----------
@@ -365,7 +365,7 @@ def choose(
     must_occur: bool,
     stop: frozenset[str],
 ) -> Choice:
-    """Select words by stop words, numbers, min_df, max_df and max_vocab, in this order.
+    """Select words by the rules on stop words, numbers, min_df, max_df and max_vocab, in this order.
 
     Parameters
     ----------

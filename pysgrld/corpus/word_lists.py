@@ -1,4 +1,4 @@
-"""Reading of other programs' vocabularies: words in quotes, or in one of several columns."""
+"""Reading of other programs' vocabularies, with quoted words, or words in one of several columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADERS = ("x", "V1", "")
 
 
 def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
-    """Return the word of each line of a vocabulary, in the order of the ids if lines have ids.
+    """Return the word of each line of a vocabulary, sorted by id if the lines have ids.
 
     A line may be a word; fields separated by tabs, as ``id word documents`` in gensim's
     dictionaries or ``word count``; or in quotes as written by R, with or without a row number.
@@ -39,13 +39,13 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
 
 
 def genes_in(lines: Sequence[Line]) -> list[str]:
-    """Return the names of genes from lines of 10x, ``id name kind``, made distinct (`distinct`)."""
+    """Return distinct gene names from 10x lines of the form ``id name kind``."""
     rows = [line.split("\t") for _, line in lines]
     return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return distinct names: repeated names get the suffixes -1, -2, ...
+    """Make names distinct by adding -1, -2, ... to repeated names.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return the fields of quoted lines, without R's header; empty if lines differ in width."""
+    """Return the fields of quoted lines, without R's header, or an empty list if widths differ."""
     single: list[tuple[int, list[str]]] = []
     for delimiter in " ,\t;":
         try:
@@ -89,7 +89,7 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
-    """Return the words in the first column that is not numeric, and the ids in a column before."""
+    """Return the words of the first non-numeric column, and the ids of a column before it."""
     width = min(len(row) for _, row in rows)
     numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
     column = numbers.index(False) if False in numbers else 0
@@ -98,7 +98,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return the words in the order of their ids, if they have ids."""
+    """Return the words sorted by id, if there are ids."""
     lines, ids = words
     if not ids:
         return lines

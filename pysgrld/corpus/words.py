@@ -1,4 +1,4 @@
-"""List of the words of a corpus, with the rule that leaves out each word that is not kept."""
+"""List of a corpus's words, with the rule that removes each word that is not kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def list_words(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[ListedWord]:
-    """Read a corpus and return its words, most frequent first, with the rules that leave them out.
+    """Read a corpus; return its words, most frequent first, and the rule that removes each word.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Writing of a stored corpus to a temporary folder, which is renamed into place at the end."""
+"""Writing of a stored corpus to a temporary folder, which gets its final name at the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ELSEWHERE = "remove it or choose another name"
 
 
 class Writer:
-    """Writer of documents to the arrays of a corpus in a folder.
+    """Writer of documents to the arrays of a corpus.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ class Writer:
         self.tokens += block.tokens
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the state from which another writer can continue."""
+        """Force all data to disk, and return the state from which another writer can resume."""
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
-        """Yield the documents that were written, in blocks."""
+        """Yield the documents written so far, in blocks."""
         return cut({name: file.vector() for name, file in self.files.items()})
 
     def finish_corpus(
@@ -110,7 +110,7 @@ class Writer:
         *,
         above: Path | None = None,
     ) -> None:
-        """Finish the arrays, and write the vocabulary, word counts and ``meta.json`` next to them.
+        """Complete the arrays, and write the vocabulary, the word counts and ``meta.json``.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Writer:
 
 
 class WorkFolder:
-    """Folder next to the path of a corpus, in which the corpus is built.
+    """Folder in which a corpus is built, next to the corpus's path.
 
     ``.NAME.tmp`` next to ``NAME`` is locked, so that only one process at a time makes NAME. The
     empty file `MARKER` in the folder shows that sgmc made it; a folder without `MARKER`, or a link,
@@ -204,7 +204,7 @@ class WorkFolder:
         self.record: dict[str, Any] | None = None
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
-        """Record the progress of the reading; ``words`` are the new words since the last call."""
+        """Record the progress of reading; ``words`` are the words that are new since the last call."""
         if self.identity is None:
             return
         with (self.folder / _WORDS).open("ab") as file:
@@ -225,13 +225,13 @@ class WorkFolder:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Start a set of arrays, or continue one from the state that `Writer.flush` returned."""
+        """Start a set of arrays, or resume one from the state that `Writer.flush` returned."""
         if record is None and (self.folder / name).exists():
             shutil.rmtree(self.folder / name)  # left by an interrupted second pass
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
-        """Sync a finished corpus to disk, and move it from the work folder to its final path."""
+        """Sync a finished corpus to disk, and move it out of the work folder to its final path."""
         refuse_full_folder(self.store, ELSEWHERE)
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
@@ -239,7 +239,7 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator[WorkFolder]:
-    """Lock the folder in which a corpus is built while the ``with`` block runs; see `WorkFolder`.
+    """Create and lock the folder in which a corpus is built, for the ``with`` block.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
 
 
 def _remove_work(folder: Path) -> None:
-    """Remove a work folder, `MARKER` last, so that the next process can take over any remains."""
+    """Remove a work folder; remove `MARKER` last, so that the next process can clear any remains."""
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             if entry.name == MARKER:
@@ -317,7 +317,7 @@ def _remove_work(folder: Path) -> None:
 
 
 def _hold(place: Path) -> int:
-    """Create a work folder, or use the existing one, and lock it.
+    """Create and lock a work folder, or lock the existing one.
 
     Returns
     -------
@@ -377,7 +377,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the documents with words, and their positions if any document was left out.
+    """Return the non-empty documents, and their positions if any document was left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Effects of metadata columns on topics, in readable form: differences of predicted shares."""
+"""Effects of metadata columns on topics, in readable form, as differences of predicted shares."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CELLS = 4_000_000
 
 
 class EffectRequest(NamedTuple):
-    """The user's question about effects.
+    """A user's question about effects.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class TopicEffect(NamedTuple):
 
 
 class TopicsContrasted(NamedTuple):
-    """Results of all topics in one comparison, in the order of their numbers."""
+    """Results of all topics in one comparison, ordered by topic number."""
 
     column: str
     first: str
@@ -79,7 +79,7 @@ class TopicsContrasted(NamedTuple):
 
 
 class ColumnTest(NamedTuple):
-    """Test whether the share of a topic is the same at all values of a column.
+    """Test of whether a topic's share is the same at all values of a column.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Effects:
         ]
 
     def curve(self, column: str) -> list[PredictedShares]:
-        """Return predicted shares along a column of numbers, or at each value of a category."""
+        """Return predicted shares along a numeric column, or at each value of a categorical column."""
         points = []
         for predicted in self.design.curve(column):
             sampled = self._fit.of(predicted.mean)
@@ -171,7 +171,7 @@ class Effects:
         return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
-        """Return a table, by column, of the given topics in all comparisons; not in percent."""
+        """Return a table, by column name, of topics in all comparisons; shares are fractions."""
         heads: tuple[str, ...] = (
             "column",
             "from",
@@ -205,7 +205,7 @@ class Effects:
         return columns
 
     def plain(self) -> dict[str, Any]:
-        """Return all results as plain values, for the page of a run.
+        """Return all results as plain values for the HTML page of a run.
 
         Each topic in a comparison has a row: its number; the predicted shares at both values, and
         their bounds; the difference with its bounds; and 1 if it is surely above 0, -1 if surely
@@ -301,7 +301,7 @@ def estimated(
     take: Callable[[Int64s], Documents],
     tell: Tell = lambda label, done, total: None,
 ) -> Effects:
-    """Estimate effects on documents that are read in chunks.
+    """Estimate effects from documents that are read in chunks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Regression of topic shares on columns of documents, with its sources of uncertainty.
+"""Regression of topic shares on document columns, with the sources of its uncertainty.
 
 A prior that all documents share would pull the proportions of short documents towards its mean, and
 a regression on draws of proportions would understate the effects of columns (Mislevy 1991). This
@@ -40,7 +40,7 @@ _LEVERAGE = 0.99
 
 
 class Sorting(NamedTuple):
-    """Allocation of words to topics, and the matrices that correct its errors.
+    """Allocation of words to topics, and the matrices that correct the errors of this allocation.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Sorting(NamedTuple):
 
     @classmethod
     def by(cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]) -> Sorting:
-        """Compute the allocation of words from the mean topics, and the corrections from the draws.
+        """Compute the allocation of words from the mean topics, and its corrections from the draws.
 
         Parameters
         ----------
@@ -77,7 +77,10 @@ class Sorting(NamedTuple):
         return cls(sorted_to, np.array(back))
 
     def shares(self, documents: Documents) -> Doubles:
-        """Return uncorrected topic shares of documents, by allocated words, (n, K); rows sum to 1."""
+        """Return the uncorrected topic shares of documents, (n, K); each row sums to 1.
+
+        A document's shares are those of its words under the allocation.
+        """
         from scipy.sparse import csr_matrix
 
         shape = len(documents), len(self.weights)
@@ -90,7 +93,7 @@ class Sorting(NamedTuple):
 
 
 class Regression:
-    """Weighted least squares of shares on columns, over chunks of documents in bounded memory.
+    """Weighted least squares of shares on columns, in chunks of documents and bounded memory.
 
     The Bayesian bootstrap (Rubin 1981) measures the variation over other samples of documents: each
     document or cluster gets R random weights from Exp(1). Only X'WX (R, P, P) and X'WU (R, P, K)
@@ -126,12 +129,12 @@ class Regression:
         self._leverage = np.minimum(leverage, _LEVERAGE)
 
     def turned(self, contrast: Doubles) -> Doubles:
-        """Convert a combination of the design's coefficients, (P,), to `coefficients`' basis."""
+        """Convert a linear combination of the design's coefficients, (P,), to the orthogonal basis."""
         solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Add a chunk of shares that begins with document ``begin``; chunks must come in order."""
+        """Add a chunk of shares, which starts at document ``begin``; chunks must come in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):
@@ -164,7 +167,7 @@ class Regression:
         return sums
 
     def coefficients(self) -> Doubles:
-        """Return the regression coefficients of the shares, (1 + R, P, K), unweighted ones first.
+        """Return the regression coefficients of shares, (1 + R, P, K), the unweighted ones first.
 
         They belong to the orthogonal columns; `turned` converts combinations to this basis.
         """
@@ -177,12 +180,12 @@ class Regression:
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and each row's part in a contrast, (m,)."""
+        """Return rows of the orthogonal design, (m, P), and the weight of each in a contrast, (m,)."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.turned(contrast)
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
-        """Return a factor for a combination of coefficients, (P,), and its degrees of freedom.
+        """Return the scale factor and degrees of freedom of a combination of coefficients, (P,).
 
         The factor widens the bootstrap's deviations. For a mean over n units, weights from Exp(1)
         give (n - 1) / (n + 1) of the unbiased variance, and Student's t has n - 1 degrees of
@@ -192,7 +195,7 @@ class Regression:
         return self.freedom_along(self.turned(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return the factor and the degrees of freedom, as `freedom`, of a `turned` combination."""
+        """Return the results of `freedom` for a combination in the orthogonal basis (`turned`)."""
         n, p = self._number, self._design.shape[1]
         if self._units is None:  # in blocks that fit into a processor's cache
             size = _CACHED
@@ -214,7 +217,7 @@ class Regression:
 
 
 class Fit:
-    """Coefficients of one regression, from which all results are computed.
+    """Coefficients of a regression, from which all results are computed.
 
     Parameters
     ----------
@@ -253,7 +256,7 @@ class Fit:
         return influence
 
     def of(self, contrast: Doubles) -> Sampled:
-        """Estimate a linear combination of coefficients, (P,), for all topics."""
+        """Return samples of the estimate of a linear combination of coefficients, (P,), per topic."""
         stretch, freedom = self._regression.freedom(contrast)
         k = self._back.shape[1]
         turned = self._regression.turned(contrast)
@@ -262,7 +265,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct weighted shares, (R, ..., K), each draw of topics for an equal part of the R."""
+        """Correct R sets of weighted shares, (R, ..., K); each draw of the topics corrects R / S sets."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)
@@ -270,7 +273,7 @@ class Fit:
         return corrected
 
     def test(self, contrasts: Doubles) -> Doubles:
-        """Test for each topic whether all the given combinations of coefficients are 0.
+        """Return each topic's p-value for the hypothesis that all given combinations are 0.
 
         The test is Hotelling's T^2. The covariances over documents and over draws of the topics are
         combined by Rubin's rules, as in `Sampled.in_errors`.
@@ -319,7 +322,7 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return the number of weightings of the units for a number of draws of the topics.
+    """Return the number of bootstrap weightings of the units, given the number of topic draws.
 
     Parameters
     ----------

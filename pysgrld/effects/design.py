@@ -1,4 +1,4 @@
-"""Formulas over columns of documents: the design matrix, and comparisons that people can read."""
+"""Formulas over document columns: the design matrix, and comparisons for human readers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes",
 
 
 class Predicted(NamedTuple):
-    """Prediction for all documents if a column had the same value in all of them.
+    """Prediction in which a column has the same value in all documents.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Predicted(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Comparison of a column at two values, with the other columns unchanged."""
+    """Comparison of two values of a column; the other columns are unchanged."""
 
     column: str
     first: Predicted
@@ -56,7 +56,7 @@ class Contrast(NamedTuple):
 
 
 class Design:
-    """The design matrix of a regression, and predictions at values of the documents' columns.
+    """The design matrix of a regression, and predictions at given values of the columns.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Design:
     def comparisons(
         self, contrasts: Sequence[tuple[str, str, str]] = (), reference: str | None = None
     ) -> list[Contrast]:
-        """Return the requested contrasts, or by default the usual comparisons of each column.
+        """Return the requested contrasts, or else the default comparisons of each column.
 
         Columns of numbers are compared at the first and the third quartile, or if these are equal,
         at the minimum and the maximum. Values of a category are compared in all pairs if there are
@@ -170,11 +170,11 @@ class Design:
         return pairs
 
     def curve(self, column: str) -> list[Predicted]:
-        """Return predictions along a column of numbers, or at each value of a category."""
+        """Return predictions along a numeric column, or at each value of a categorical column."""
         return [self._predicted(column, value) for value in self.grid(column)]
 
     def grid(self, column: str, *, quartiles: bool = False) -> list[Any]:
-        """Return the values of a category, or points from the least to the greatest of numbers.
+        """Return the values of a category, or points from the minimum to the maximum of numbers.
 
         With ``quartiles``, return only two points for a column of numbers: the first and the third
         quartile, or the least and the greatest number if the quartiles are equal.
@@ -198,11 +198,11 @@ class Design:
         return column in self._dates
 
     def is_number(self, column: str) -> bool:
-        """Return True if a column has numbers."""
+        """Return True if a column is numeric."""
         return bool(self._data[column].dtype.kind == "f")
 
     def _typed(self, column: str, text: str) -> Predicted:
-        """Return the prediction at a value that the user has typed."""
+        """Return the prediction at a value typed by the user."""
         if column not in self.columns:
             raise UsageError(
                 f"contrast {column[:_SHOWN]!r}: is no column of the formula; it has "
@@ -243,7 +243,7 @@ class Design:
         return Predicted(self._shown(column, value), number, made.mean(axis=0))
 
     def _shown(self, column: str, value: Any) -> str:
-        """Format a value; a date is shown by its month, or if it begins a year, by the year."""
+        """Format a value; a date is shown as its month, or as its year if it is the first of January."""
         if not self.is_number(column):
             return str(value)
         number = float(value)
@@ -270,7 +270,7 @@ def date_of(years: float) -> np.datetime64:
 
 
 class _FormulaErrors:
-    """Context manager that turns an error of formulaic into an error message of one line."""
+    """Context manager that turns an error of formulaic into a one-line error message."""
 
     def __init__(self, formula: str) -> None:
         self._formula = formula
@@ -287,7 +287,7 @@ class _FormulaErrors:
 
 
 def columns_of(formula: str, available: Sequence[str]) -> list[str]:
-    """Return the columns that a formula names, in the order of the formula.
+    """Return the columns named in a formula, in the order of the formula.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _named(factor: str) -> list[str]:
-    """Return the columns that a factor names: names in backticks, and names except functions."""
+    """Return the columns named in a factor: quoted names and others, except names of functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]
@@ -382,7 +382,7 @@ def _column(name: str, values: Array) -> pandas.Series:
 
 
 def checked_rank(design: Doubles, names: Sequence[str]) -> None:
-    """Raise an error if a column of a regression is a linear combination of other columns.
+    """Raise an error if a column of a regression design is a linear combination of others.
 
     Parameters
     ----------

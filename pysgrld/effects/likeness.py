@@ -1,4 +1,4 @@
-"""Similarity of documents of one source, which makes intervals of effects too narrow.
+"""Similarity of documents from one source, which would make intervals of effects too narrow.
 
 The design effect (Kish 1965) is the variance of an estimate if whole clusters of documents are
 sampled, divided by its variance if documents are independent. It is computed from each document's
@@ -34,7 +34,7 @@ _COMPARISONS = 4
 
 
 class SourceLikeness(NamedTuple):
-    """Similarity of documents with the same value of a column, or next to each other in the corpus.
+    """Similarity of documents that share a column's value, or are neighbours in the corpus.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class SourceLikeness(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """A warning in one line, with the advice to name a cluster column."""
+        """A one-line warning that advises the user to name a cluster column."""
         factor = f"too narrow by a factor of {self.design_effect**0.5:.1f}"
         if self.column is None:
             return (
@@ -64,7 +64,7 @@ class SourceLikeness(NamedTuple):
 
 
 class SampledShares:
-    """Topic shares of the documents on which similarity is measured.
+    """Topic shares of those documents on which similarity is measured.
 
     These are all documents, or if there are too many, evenly spaced runs of consecutive documents.
     If documents are left out, the design effect of scattered clusters is a lower bound.
@@ -86,7 +86,7 @@ class SampledShares:
         self._shares: Floats = np.empty((len(self.places), topics), np.float32)
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Store shares of the sampled documents of a chunk that begins with document ``begin``."""
+        """Store the shares of sampled documents in a chunk that starts at document ``begin``."""
         first, end = np.searchsorted(self.places, (begin, begin + len(shares)))
         self._shares[first:end] = shares[self.places[first:end] - begin]
 
@@ -97,7 +97,7 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the greatest similarity above `DUE`, of columns or else of neighbours, or None.
+        """Return the greatest similarity above `DUE`, by columns or else by neighbours, or None.
 
         Parameters
         ----------
@@ -130,14 +130,14 @@ class SampledShares:
 
 
 def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Yield at most `_COMPARISONS` evenly spaced comparisons of each column."""
+    """Yield at most `_COMPARISONS` comparisons of each column, at even intervals."""
     for column in dict.fromkeys(each.column for each in comparisons):
         own = [each for each in comparisons if each.column == column]
         yield from own[:: -(-len(own) // _COMPARISONS)]
 
 
 def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
-    """Yield each column that may name sources of documents, and the cluster of each row."""
+    """Yield each column whose values may be sources of documents, and each row's cluster."""
     for name in columns:
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
@@ -156,7 +156,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:
-    """Return the design effect: the variance ratio of `SourceLikeness`, averaged over topics."""
+    """Return the design effect, which is the `SourceLikeness` variance ratio averaged over topics."""
     from scipy.sparse import csr_matrix
 
     number = int(clusters.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""Picture of effects: predicted shares of topics along columns of numbers, or at each category."""
+"""Picture of effects: predicted topic shares along numeric columns, or at each category."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BESIDE = 0.1
 def draw(
     path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int, str]
 ) -> tuple[Path, int]:
-    """Draw predicted shares and differences for each column, and write a PNG, PDF or SVG file.
+    """Draw each column's predicted shares and differences, and write a PNG, PDF or SVG file.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def draw(
 def _draw_differences(
     axes: Any, compared: Sequence[TopicsContrasted], topics: Sequence[int], names: Mapping[int, str]
 ) -> None:
-    """Draw each topic's largest difference as a point with its 90 % interval, and a line at zero."""
+    """Draw each topic's largest difference as a point with a 90 % interval, and a line at zero."""
     rows = [
         (topic, comparison)
         for comparison in compared
@@ -111,7 +111,7 @@ def _draw(
     *,
     dates: bool,
 ) -> None:
-    """Draw one topic's predicted shares, with a 90 % band for numbers, or bars for categories."""
+    """Draw one topic's predicted shares: a line with a 90 % band, or bars for categories."""
     mean, low, high = (
         100 * np.array([part[index] for part in parts])
         for parts in zip(*((p.mean, p.low, p.high) for p in curve), strict=True)

@@ -1,4 +1,4 @@
-"""Parameters of estimators, by scikit-learn's conventions, and the rules for their values.
+"""Parameters of estimators by scikit-learn's conventions, and checks of their values.
 
 Parameters that are options of a single sampler are generated from the sampler's list of options.
 """
@@ -48,7 +48,7 @@ _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
 class Rule(NamedTuple):
-    """A rule that the value of a parameter must meet.
+    """A condition that the value of a parameter must meet.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Rule(NamedTuple):
 
 
 class Estimator(ABC):
-    """Base of estimators: parameters of the constructor are stored in attributes of the same names.
+    """Base of estimators; an attribute of the same name stores each constructor parameter.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Estimator(ABC):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the constructor, by name.
+        """Return the constructor's parameters by name.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Estimator(ABC):
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters of the constructor; a model that is already fitted stays unchanged.
+        """Change constructor parameters; an already fitted model stays as it is.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Estimator(ABC):
     if not TYPE_CHECKING:  # type checkers use the attribute types that the class declares
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an error; for a method's name in another library, name the counterpart in sgmc.
+            """Raise `AttributeError`; for a method name of another library, name sgmc's counterpart.
 
             Raises
             ------
@@ -201,7 +201,7 @@ class Estimator(ABC):
     # ---- X: a matrix or words
 
     def _known_documents(self, X: Any, log: Log = no_log) -> Any:
-        """Return X with the columns of the fitted model; words that the model lacks are left out.
+        """Return X with the columns of the fitted model; words unknown to the model are left out.
 
         ``log`` is called with a line about the words left out.
 
@@ -235,7 +235,7 @@ class Estimator(ABC):
         return as_documents(X, words, type(self).__name__)
 
     def _documents_like(self, X: Any) -> Documents:
-        """Return X as `Documents` with the columns to which the model was fitted."""
+        """Return X as `Documents` with the same columns as when the model was fitted."""
         self._check_fitted()
         return self._documents(self._known_documents(X), self.n_features_in_)[0]
 
@@ -246,7 +246,7 @@ class Estimator(ABC):
         """Return the rules of all parameters."""
 
     def _given(self) -> dict[str, Any]:
-        """Check all parameters; return the training options that are set by parameters, by name.
+        """Check all parameters, and return the training options that they set, by name.
 
         Raises
         ------
@@ -261,11 +261,11 @@ class Estimator(ABC):
         return {r.option: r.value for r in rules if r.option and r.value is not None}
 
     def _note_parameters(self) -> None:
-        """Record the parameters with which the chain begins."""
+        """Record the parameters at the start of the chain."""
         self._chain_parameters = self._spelled_parameters()
 
     def _spelled_parameters(self) -> dict[str, str]:
-        """Return the parameters that are fixed for a chain, as text.
+        """Return as text the parameters that must not change during a chain.
 
         Values themselves would not do, as a user may change a list or dict in place.
         """
@@ -277,7 +277,7 @@ class Estimator(ABC):
         }
 
     def _check_parameters(self) -> None:
-        """Raise an error if a parameter was changed since the chain began.
+        """Raise an error if a parameter was changed after the chain was started.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class Estimator(ABC):
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:
-    """Return a message for an unknown parameter, with its counterpart in sgmc or all parameters.
+    """Return the message for an unknown parameter; it names a counterpart or all parameters.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
 
 
 def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a constructor so that an unknown parameter raises an error with a helpful message."""
+    """Wrap a constructor so that its error for an unknown parameter is helpful."""
     signature = inspect.signature(constructor)
     if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         return constructor
@@ -331,7 +331,7 @@ def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None
 
 
 def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Rule:
-    """Return the rule of a parameter that is a whole number in [low, high].
+    """Return the rule for a parameter that is a whole number in [low, high].
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return a seed: drawn from ``random_state`` if that is a generator of NumPy, else its value.
+    """Return ``random_state`` as a seed; if it is a NumPy generator, draw a seed from it.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule of a parameter that is a whole number >= 0 and sets no training option.
+    """Return the rule for a parameter that is a whole number >= 0 and sets no training option.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def is_whole(value: Any, low: int, high: int = MOST) -> bool:
 
 
 def is_positive(value: Any) -> bool:
-    """Return True if a value is a number in (2^-126, 10^6), and so positive in single precision.
+    """Return True if a value is a number in (2^-126, 10^6), hence positive in single precision.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a fitting method: errors name parameters instead of options, and threads cannot overlap.
+    """Wrap a fitting method: its errors name parameters, and one thread at a time may call it.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError`, which is also scikit-learn's error if scikit-learn is imported.
+    """Return a `NotFittedError`; if scikit-learn is imported, it is also scikit-learn's error.
 
     Parameters
     ----------
@@ -470,7 +470,7 @@ def not_fitted(message: str) -> NotFittedError:
 
 
 def with_sampler_options(cls: type[T]) -> type[T]:
-    """Add the options of the model's samplers to an estimator's constructor, docstring and rules.
+    """Add the options of a model's samplers to an estimator's constructor, docstring and rules.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Topics and documents as lists, tables and pictures; containers that `transform` returns."""
+"""Topics and documents as lists, tables and pictures, and the result containers of `transform`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 class Framed(Estimator):
-    """Base of estimators with topics over words.
+    """Base of estimators that have topics over words.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class Framed(Estimator):
 
     @abstractmethod
     def _topics(self, layer: int) -> Array:
-        """Return the topics of a layer, each over the words, (K, V)."""
+        """Return a layer's topics, each a distribution over words, (K, V)."""
 
     @abstractmethod
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
-        """Return the first n word ids of topics (K, V) in the given or default order, (K, n)."""
+        """Return the ids of each topic's first n words, (K, n), in the given or the default order."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics (K, V) in each kept sample, and two flags: calibrated, Gibbs refinement.
+        """Return the topics (K, V) of each kept sample, and two flags: calibrated, Gibbs refinement.
 
         Calibrated samples have the spread of the posterior. Samples of a Gibbs refinement come from
         its chains in turn. This base class keeps no samples.
@@ -60,7 +60,7 @@ class Framed(Estimator):
         """Return the topic shares of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the columns' words: from the argument, the model, or else word1, word2, ..."""
+        """Return the words of the columns: the argument, the model's, or else word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -76,7 +76,7 @@ class Framed(Estimator):
         return words
 
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
-        """Return names of topics: three of their words, or lda0, lda1, ... if words are unknown."""
+        """Return topic names made of three words each, or lda0, lda1, ... if words are unknown."""
         from pysgrld.report.topic_words import MOST, automatic
 
         phi = self._topics(layer)
@@ -87,7 +87,7 @@ class Framed(Estimator):
         return [names[k] for k in range(len(phi))]
 
     def _names(self, layer: int = 1) -> list[str]:
-        """Return names of topics for columns; they begin with the topic's number, so all differ."""
+        """Return topic names for columns; each begins with the topic's number, so that all differ."""
         names = self._short_names(layer=layer)
         if not hasattr(self, "feature_names_in_"):
             return names
@@ -95,7 +95,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """The names of topics: three of their first words, as ``sgmc topics --names`` shows them.
+        """The names of topics, three first words each, as shown by ``sgmc topics --names``.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Framed(Estimator):
 
     @property
     def topics_(self) -> list[list[str]]:
-        """The first ten words of each topic, as `top_words` returns them, one list per topic.
+        """The first ten words of each topic, from `top_words`; one list per topic.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Framed(Estimator):
     def top_words(
         self, n: int = 10, vocabulary: Any = None, layer: int = 1, *, order: str | None = None
     ) -> list[list[str]]:
-        """Return the first words of each topic, as ``sgmc topics`` shows them.
+        """Return the first words of each topic, as shown by ``sgmc topics``.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Framed(Estimator):
         *,
         order: str | None = None,
     ) -> Any:
-        """Draw the first words of topics as bars, with intervals that contain 90 % of kept samples.
+        """Draw the first words of topics as bars, with intervals that hold 90 % of the kept samples.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return the first words of topics, (K, n), their intervals, and True if calibrated."""
+        """Return the first words of topics, (K, n), with intervals, and a flag: calibrated or not."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)
@@ -239,7 +239,7 @@ class Framed(Estimator):
         intervals: bool = True,
         order: str | None = None,
     ) -> pandas.DataFrame:
-        """Return the first words of every topic as a pandas DataFrame, with one word per row.
+        """Return the first words of each topic as a pandas DataFrame with one row per word.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Framed(Estimator):
         return table_frame
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
-        """Return the topic shares of documents as a pandas DataFrame, with one document per row.
+        """Return the documents' topic shares as a pandas DataFrame with one row per document.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Framed(Estimator):
         )
 
     def _repr_html_(self) -> str:
-        """Return HTML with the parameters, and the top words of the topics of a fitted model."""
+        """Return HTML that shows the parameters and, if fitted, the top words of the topics."""
         if not self.__sklearn_is_fitted__():
             return notebook.html(repr(self), [], [], 0)
         words, phi = self._words(None), self.components_[:TOPICS_SHOWN]
@@ -374,7 +374,7 @@ class Transformer(Framed):
         return np.array(self._names(), dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` and `fit_transform` return: arrays, or DataFrames.
+        """Choose the type that `transform` and `fit_transform` return: array or DataFrame.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class Transformer(Framed):
         return self
 
     def _contained(self, shares: Doubles, X: Any) -> Any:
-        """Return the result of `transform` in the chosen container."""
+        """Return topic shares in the container chosen for the result of `transform`."""
         sklearn = sys.modules.get("sklearn")
         common = sklearn.get_config()["transform_output"] if sklearn else "default"
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
@@ -414,7 +414,7 @@ class Transformer(Framed):
 
 
 def wanted_order(order: str | None) -> WordOrder | None:
-    """Parse the name of an order of words; None stands for the model's default order.
+    """Parse the name of a word order; None stands for the model's default order.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["DeepLDA"]
 
 @with_sampler_options
 class DeepLDA(CountModel):
-    """Deep LDA, the Poisson gamma belief network, with all layers learned jointly.
+    """Deep LDA, which is the Poisson gamma belief network; all layers are learned jointly.
 
     Documents are sampled by upward-downward Gibbs sampling, and the topics of each layer by the
     chosen sampler. docs/deep-lda.md describes the model, its priors and measurements.
@@ -181,7 +181,7 @@ class DeepLDA(CountModel):
 
     @property
     def _no_score(self) -> str:
-        """The reason why real values have no held-out score: they become too many small tokens."""
+        """The reason why real values have no held-out score: they turn into too many small tokens."""
         return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
@@ -201,7 +201,7 @@ class DeepLDA(CountModel):
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:
-        """Infer the proportions of a layer's topics in documents, given the posterior mean topics.
+        """Infer the documents' proportions of a layer's topics, given the posterior mean topics.
 
         A document's result depends only on its counts and the seed, not on its row or other
         documents.
@@ -234,7 +234,7 @@ class DeepLDA(CountModel):
         return self._contained(self._shares(X, layer), X)
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
-        """Return the topics of a layer as distributions over words, projected by the layers below.
+        """Return a layer's topics as distributions over words, projected through the layers below.
 
         The topics of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017),
         section 2.

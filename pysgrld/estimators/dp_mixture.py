@@ -47,7 +47,7 @@ CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 
 
 class DPMixture(Framed):
-    """Dirichlet-process mixture of multinomials, which clusters count vectors into any number.
+    """Dirichlet-process mixture of multinomials, which clusters counts and learns how many clusters.
 
     Unlike in a topic model, every document belongs to a single component. docs/mixture.md describes
     the model, advice on choices, and measurements.
@@ -222,7 +222,7 @@ class DPMixture(Framed):
 
     @by_parameters
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
-        """Sample the posterior given a matrix of counts, for ``max_iter`` iterations.
+        """Sample the posterior for ``max_iter`` iterations, given a matrix of counts.
 
         Ctrl-C ends sampling after the current iteration, and `KeyboardInterrupt` is raised. The
         model is then fitted with the samples so far; without any posterior sample it stays
@@ -328,7 +328,7 @@ class DPMixture(Framed):
         return self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Return the probability that a document belongs to each component of the last sample.
+        """Return each document's probability of belonging to each component of the last sample.
 
         By Bayes' rule, p(z = j | x) is proportional to w_j prod_v phi_jv^x_v.
 
@@ -357,7 +357,7 @@ class DPMixture(Framed):
         return responsibilities(documents, log_phi, log_weights)
 
     def predict(self, X: Any) -> Int64s:
-        """Return the most probable component of the last sample for each document.
+        """Return each document's most probable component in the last sample.
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ class DPMixture(Framed):
         return labels
 
     def score_samples(self, X: Any) -> Doubles:
-        """Return the log predictive density of each document, averaged over posterior samples.
+        """Return each document's log predictive density, averaged over posterior samples.
 
         It is log (1/S) sum_s p_s(x), with p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x) in each
         sample: r is the rest of the stick, and p_0 is the prior predictive density. The multinomial
@@ -418,7 +418,7 @@ class DPMixture(Framed):
         return densities
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log predictive density of a document: the mean of `score_samples`.
+        """Return the mean log predictive density per document, which is the mean of `score_samples`.
 
         This score is per document, scored whole. `LDA.score` is per held-out token, given the rest
         of its document: the two cannot be compared.

@@ -1,4 +1,4 @@
-"""Resources of `fit`: threads, memory, progress lines, and Ctrl-C."""
+"""Resources of `fit`: threads, memory, progress lines, and handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SELDOM = 30.0
 
 
 def jobs(n_jobs: Any) -> int:
-    """Convert `n_jobs` into a number of threads, by scikit-learn's rules.
+    """Convert `n_jobs` to a number of threads by scikit-learn's rules.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def jobs(n_jobs: Any) -> int:
 def check_memory(
     options: Resolved, facts: Facts, documents: Documents, number: int, n_samples: int = 0
 ) -> None:
-    """Raise `UsageError` if a model needs more memory than this process may use.
+    """Raise `UsageError` if a model needs more memory than this process is allowed to use.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def check_memory(
 
 @dataclass
 class Progress:
-    """Context manager around iterations, in which Ctrl-C waits for the end of the iteration.
+    """Context manager for iterations, in which Ctrl-C takes effect after the current iteration.
 
     The loop checks `interrupted` after each iteration, and leaves the model in a valid state; at
     the end of the context, `KeyboardInterrupt` is raised. A second Ctrl-C aborts the iteration.
@@ -142,7 +142,7 @@ class Progress:
             raise KeyboardInterrupt
 
     def advance(self, iteration: Callable[[], object], done: int) -> None:
-        """Do one iteration; if Ctrl-C aborts it, end there, or raise if it is the first iteration.
+        """Do one iteration; if Ctrl-C stops it, end training, or raise if it is the first iteration.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Progress:
         self.interrupted = True
 
     def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
-        """Print a progress line, if `verbose` is set and the next line is due.
+        """Print a progress line if `verbose` is set and a line is due.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Conversion of X to documents: DataFrames, dense arrays, and sparse matrices (without SciPy)."""
+"""Conversion of X to documents, from DataFrames, dense arrays or sparse matrices; SciPy not needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESOLUTION = 2.0**-20
 def as_documents(
     x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
 ) -> tuple[Documents, int]:
-    """Convert a documents x words matrix of counts to `Documents`; also return the number of words.
+    """Convert a matrix of counts, documents by words, to `Documents`; also return its word number.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def as_documents(
 
 
 def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
-    """Convert non-negative reals to whole multiples of a unit, rounded up.
+    """Convert non-negative real numbers to multiples of a unit, rounded up.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Return whole numbers unchanged; else convert each row to multiples of a small unit.
+    """Return whole numbers unchanged; convert other rows to multiples of a small unit.
 
     The direction of a row changes by less than 1e-9.
 
@@ -187,7 +187,7 @@ def content_keys(documents: Documents) -> Int64s:
 
 
 def counts_in(x: Any) -> Any:
-    """Return an AnnData object's counts (X or the layer "counts"), and any other object unchanged.
+    """Return the counts of an AnnData object (X or its layer "counts"), or other objects as they are.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def counts_in(x: Any) -> Any:
 
 
 def is_annotated(x: Any) -> bool:
-    """Return True if `x` is an AnnData object, which has names of rows and columns.
+    """Return True if `x` is an AnnData object, whose rows and columns have names.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def is_annotated(x: Any) -> bool:
 
 
 def column_names(x: Any) -> np.ndarray | None:
-    """Return the column names of a DataFrame or AnnData object, (V,) of str objects, or None.
+    """Return the column names of a DataFrame or AnnData object, (V,) str objects, or else None.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _numbers(x: Any) -> Array:
 
 
 def _refuse_masked(x: Any) -> None:
-    """Raise an error if an array has masked entries: their counts are unknown, and 0 is a count."""
+    """Raise an error for masked entries, because their counts are unknown rather than 0."""
     if np.ma.is_masked(x):
         masked = plural(int(np.ma.getmaskarray(x).sum()), "masked entry", "masked entries")
         raise UsageError(
@@ -290,7 +290,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return the message for the first value that is no text; None if X has no texts or only texts."""
+    """Return the message for the first value that is not text; None if all values are, or none is."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     values = list(x)
@@ -304,7 +304,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise an error, worded as in scikit-learn, unless a shape is (n, V) with n, V at least 1."""
+    """Raise scikit-learn's kind of error unless a shape is (n, V) with n and V at least 1."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(f"X has {dimensions}, wanted 2: documents x words. Reshape your data.")
@@ -319,7 +319,7 @@ def _check_shape(shape: Sequence[int]) -> None:
 
 
 def _check_words(indptr: Array, indices: Array, words: int) -> None:
-    """Raise an error if a row has a word id that is not a column."""
+    """Raise an error if a word id is outside the columns."""
     bad = np.flatnonzero((indices < 0) | (indices >= words))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1

@@ -1,4 +1,4 @@
-"""Topic models after `fit`: reading, pickling, saving and loading, and their posterior samples."""
+"""Topic models after `fit`: how they are read, pickled, saved, loaded, and sampled from."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Sample = Mapping[str, Array]
 
 
 class MatrixRecord(NamedTuple):
-    """A `pysgrld.models.fitted.Record` of a model that was fitted to a matrix, without its chain.
+    """A `pysgrld.models.fitted.Record` of a model fitted to a matrix; it has no chain.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: an access to an array returns the chain's array, not a copy.
+        """Return False, because the record's arrays are the chain's arrays and not copies.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class MatrixRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredSamples(Mapping[int, Sample]):
-    """Kept posterior samples of a run, by iteration; each access reads the sample from disk.
+    """Posterior samples stored in a run, by iteration; each access reads one from disk.
 
     The mapping is empty if the run is gone.
 
@@ -108,7 +108,7 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base of estimators that have a chain, or the record of a former chain.
+    """Base of estimators that have a chain, or the record of an earlier chain.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class KeptModel(Framed):
 
     @property
     def _record(self) -> MatrixRecord:
-        """The record of the present chain, or else of the former chain."""
+        """The record of the current chain, or else of an earlier chain."""
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
@@ -154,11 +154,11 @@ class KeptModel(Framed):
         return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
     def _fitted(self) -> Fitted:
-        """Return the fitted model, which infers and scores documents."""
+        """Return the fitted model, which can infer and score documents."""
         return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """If only the record exists, restore the chain, without documents of its own."""
+        """Restore the chain, without documents, if only its record exists."""
         if hasattr(self, "_posterior"):
             return
         record = self._kept
@@ -204,7 +204,7 @@ class KeptModel(Framed):
     # ---- posterior samples
 
     def samples(self, layer: int = 1) -> Floats:
-        """Return the topics in each kept posterior sample.
+        """Return the topics of each stored posterior sample.
 
         For a run that `load` has read, these are the samples that ``sgmc train`` kept, read from
         disk.
@@ -233,13 +233,13 @@ class KeptModel(Framed):
         return np.stack(topics)
 
     def _most_samples(self, options: Resolved, words: int) -> int:
-        """Return the maximum number of posterior samples to keep."""
+        """Return the maximum number of posterior samples to store."""
         if self.keep_samples != AUTO:
             return int(self.keep_samples)
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return the topics in each kept sample, and two flags: calibrated, Gibbs refinement."""
+        """Return the topics of each stored sample, and two flags: calibrated, Gibbs refinement."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)
@@ -248,7 +248,7 @@ class KeptModel(Framed):
         return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:
-        """Return the index, from 0, of a layer that is counted from 1."""
+        """Convert a layer number, counted from 1, to an index from 0."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):
@@ -268,7 +268,7 @@ class KeptModel(Framed):
         cluster: str | None = None,
         layer: int = 1,
     ) -> pandas.DataFrame:
-        """Estimate how topic shares depend on metadata of documents, as ``sgmc effect`` does.
+        """Estimate how topic shares depend on document metadata, as ``sgmc effect`` does.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class KeptModel(Framed):
             self._draw = fitted.mean or fitted.current
 
     def save(self, path: str | Path, vocabulary: Sequence[str] | None = None) -> None:
-        """Write a run directory, which `load`, ``sgmc topics`` and ``sgmc export`` read.
+        """Write a run directory, which can be read by `load`, ``sgmc topics`` and ``sgmc export``.
 
         It contains the chain and its averages, so that `partial_fit` after `load` gives exactly the
         same results, and the kept posterior samples. docs/run-directory.md describes the files.
@@ -424,7 +424,7 @@ class KeptModel(Framed):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model that `save` or ``sgmc train`` wrote; `partial_fit` continues it.
+        """Read a model written by `save` or ``sgmc train``; `partial_fit` can continue it.
 
         Parameters
         ----------
@@ -486,7 +486,7 @@ class KeptModel(Framed):
 
 
 def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
-    """Return topics as rows, (K, V) float32; only distributions are scaled, to sum to 1.
+    """Return topics as rows, (K, V) float32; rows of distributions are scaled to sum to 1.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Display of a model in a notebook: its HTML, and a picture of its topics."""
+"""Display of a model in a notebook, as HTML and as a picture of its topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LETTERS, _COLOUR = 18, "#0072B2"
 
 
 class Panel(NamedTuple):
-    """The words of a topic in a picture, with their values, and bounds of the values if known."""
+    """A topic's words in a picture, with their values, and the bounds of the values if known."""
 
     title: str
     words: list[str]
@@ -26,7 +26,7 @@ class Panel(NamedTuple):
 
 
 def picture(panels: Sequence[Panel], label: str) -> Any:
-    """Return a figure of matplotlib with a panel of bars for each topic.
+    """Return a matplotlib figure with a bar chart for each topic.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
 
 def _short(word: str) -> str:
-    """Return a word for a picture: shortened to fit, and escaped, as matplotlib reads formulas."""
+    """Return a word for a picture, shortened, and escaped so that matplotlib sees no formula."""
     shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
     return shown.replace("$", r"\$")
 
@@ -79,7 +79,7 @@ def html(
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
     hidden: int,
 ) -> str:
-    """Return HTML that shows a model, without a style sheet and in the colours of the page.
+    """Return HTML that shows a model, with no style sheet, in the surrounding page's colours.
 
     Parameters
     ----------

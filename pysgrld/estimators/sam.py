@@ -19,7 +19,7 @@ __all__ = ["SAM"]
 
 @with_sampler_options
 class SAM(TopicModel):
-    """Spherical admixture model, in which documents and topics are directions.
+    """Spherical admixture model, in which documents and topics are unit vectors.
 
     A document is a unit vector near the direction of a mixture of topics, which are unit vectors,
     too; entries may be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has
@@ -178,7 +178,7 @@ class SAM(TopicModel):
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as `Documents`; numbers that are not whole are scaled first."""
+        """Return a matrix as `Documents`, after scaling numbers that are not whole."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)
@@ -187,7 +187,7 @@ class SAM(TopicModel):
         return documents, words
 
     def log_perplexity(self, X: Any, y: Any = None) -> float:
-        """Return the log-perplexity of documents, given ``components_``.
+        """Return the log-perplexity of documents for the topics ``components_``.
 
         It is minus the mean over documents of ln p(v_d), with p averaged over 200 proportions drawn
         from the prior (Liu, Zhu and Song 2016, section 5.3). This estimate is far too high if
@@ -222,7 +222,7 @@ class SAM(TopicModel):
         return float(scorer.point(Key(self._options.seed, 0, 0), self._draw))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log density of a document: minus `log_perplexity`.
+        """Return the mean log density per document, which is minus `log_perplexity`.
 
         Parameters
         ----------

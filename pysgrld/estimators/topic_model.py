@@ -1,4 +1,4 @@
-"""Base of the topic models that are fitted to a matrix, by scikit-learn's conventions."""
+"""Base of topic models that are fitted to a matrix by scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class TopicModel(TopicTables, Transformer):
 
     @property
     def _no_score(self) -> str:
-        """The reason why documents have no held-out score; empty if they have one."""
+        """The reason why documents have no held-out score, or an empty text if they have one."""
         return ""
 
     def _shared_rules(self) -> list[Rule]:
-        """Return the rules of the parameters that all topic models have."""
+        """Return the rules for the parameters common to all topic models."""
         algorithms, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
@@ -133,7 +133,7 @@ class TopicModel(TopicTables, Transformer):
 
     @by_parameters
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
-        """Learn topics from documents, from the start.
+        """Learn topics from documents, starting afresh.
 
         Without ``max_iter`` training continues until the averaged held-out perplexity has
         converged: docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the
@@ -257,7 +257,7 @@ class TopicModel(TopicTables, Transformer):
     def _vocabulary(
         self, explicit_options: Mapping[str, Any], names: Array | None, words: int
     ) -> list[str] | None:
-        """Return the words of the columns if there are seed words, and otherwise None.
+        """Return the words of the columns if seed words are given, else None.
 
         The words are the numbers of the columns, as text, if the columns have no names.
         """
@@ -276,7 +276,7 @@ class TopicModel(TopicTables, Transformer):
         return vocabulary_of_model
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
-        """Raise an error if a document is too long to be counted exactly."""
+        """Raise an error if a document is so long that its counts would not be exact."""
         if self.of_counts and (sweeps or not self._no_score):  # real values have no tokens
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
@@ -290,7 +290,7 @@ class TopicModel(TopicTables, Transformer):
         names: Array | None,
         watched: HeldOut | None = None,
     ) -> None:
-        """Resolve the options, and start a chain on the given training documents."""
+        """Resolve the options, and start a chain on the training documents."""
         options = resolve(explicit_options, facts).options
         stream = Epochs.of(options, documents, train)
         run_on = RunOn(jobs(self.n_jobs))
@@ -311,7 +311,7 @@ class TopicModel(TopicTables, Transformer):
         self._check_lengths(documents)
 
     def _advance(self, batch: Any = None) -> None:
-        """Do one iteration; take a posterior sample if it is due, and store it if it is kept."""
+        """Do one iteration; if a posterior sample is due, take it and perhaps store it."""
         posterior, self._stage = self._posterior, None
         if batch is not None:  # a minibatch of partial_fit, which may repeat documents
             self._word_counts = self._measures = None
@@ -330,7 +330,7 @@ class TopicModel(TopicTables, Transformer):
                 self._samples[chain.step] = chain.sample()
 
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
-        """Run the Gibbs refinement after training, if the options ask for it."""
+        """Run the Gibbs refinement after training, if the options request one."""
         posterior, options = self._posterior, self._options
         sweeps = sweeps_after(
             posterior.chain,
@@ -372,7 +372,7 @@ class TopicModel(TopicTables, Transformer):
             self._stage, self._samples = stage, samples
 
     def fit_transform(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Doubles:
-        """Learn topics from documents, and return their topic proportions.
+        """Learn topics from documents, and return the documents' topic proportions.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class TopicModel(TopicTables, Transformer):
     # ---- use of a fitted model ----
 
     def transform(self, X: Any, *, draws: int | None = None) -> Any:
-        """Infer the topic proportions of documents, given the topics in ``components_``.
+        """Infer the topic proportions of documents, for the topics ``components_``.
 
         A document's result depends only on its counts and the seed, not on its row or other
         documents.
@@ -440,7 +440,7 @@ class TopicModel(TopicTables, Transformer):
         return self._contained(self._shares(X, 1), X)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics in documents, (n, K)."""
+        """Return the documents' proportions of a layer's topics, (n, K)."""
         layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted, keys, shares = self._fitted(), content_keys(documents), []
@@ -452,7 +452,7 @@ class TopicModel(TopicTables, Transformer):
         return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
-        """Return draws of the proportions of a layer's topics in documents, (S, n, K)."""
+        """Return draws of the documents' proportions of a layer's topics, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
         layer_index, documents = self._at(layer), self._documents_like(X)

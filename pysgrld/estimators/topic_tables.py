@@ -1,4 +1,4 @@
-"""Table of topics with share, coherence and name; typical documents; page of the model."""
+"""Table of topics with share, coherence and name; typical documents; HTML page of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Measures(NamedTuple):
-    """Measures of the lowest layer's topics on the training documents.
+    """Measures of the lowest layer's topics, computed on the training documents.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Measures(NamedTuple):
 
 
 class TopicTables(KeptModel):
-    """Base of estimators that measure their topics on the documents of `fit`."""
+    """Base of estimators that compute measures of their topics on the documents of `fit`."""
 
     numbers = (*KeptModel.numbers, "measures")
     _measures: Measures | list[list[float] | None] | None = None
@@ -66,14 +66,14 @@ class TopicTables(KeptModel):
         )
 
     def _traced_shares(self) -> Doubles | None:
-        """Return the topic shares in the draws of the Gibbs refinement, (S, K), or None."""
+        """Return the topic shares in each draw of the Gibbs refinement, (S, K), or None without one."""
         if self._fitted().exact is None:
             return None
         trace = trace_in(self._record.arrays, "shares")
         return None if trace is None or not len(trace) else trace
 
     def _measured(self) -> Measures:
-        """Return the measures of the topics; for a loaded run, measure them on the run's corpus."""
+        """Return the measures of the topics, computed on the run's corpus if the model was loaded."""
         self._check_fitted()
         if self._measures is None and isinstance(self._samples, StoredSamples):
             results = Results(self._samples.run.path, 1)
@@ -105,7 +105,7 @@ class TopicTables(KeptModel):
 
     @property
     def coherence_(self) -> Doubles:
-        """Coherence (NPMI) of the first ten words of each topic in the documents of `fit`, (K,).
+        """Coherence (NPMI) of each topic's first ten words in the documents of `fit`, (K,).
 
         It is 0 if words occur together as often as by chance, and 1 if they only occur together.
 
@@ -117,7 +117,7 @@ class TopicTables(KeptModel):
         return self._known(self._measured().coherence, "coherence_")
 
     def summary_frame(self, n: int = WORDS_SHOWN, vocabulary: Any = None) -> pandas.DataFrame:
-        """Return a pandas DataFrame with one topic per row, beginning with the greatest share.
+        """Return a pandas DataFrame with one row per topic, sorted by decreasing share.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class TopicTables(KeptModel):
         return sorted_frame
 
     def representative_documents(self, X: Any, n: int = 3) -> pandas.DataFrame:
-        """Return a pandas DataFrame of the documents with the greatest shares of each topic.
+        """Return a pandas DataFrame of each topic's documents with the greatest shares.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class TopicTables(KeptModel):
         return documents_frame
 
     def report(self) -> Page:
-        """Return the HTML page of the model that ``sgmc report`` makes.
+        """Return the HTML page of the model, as made by ``sgmc report``.
 
         Returns
         -------

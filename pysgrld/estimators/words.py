@@ -1,4 +1,4 @@
-"""Counting of words in X: texts, lists of tokens, spaCy's documents, or gensim's bags of words."""
+"""Counting of words in X, given as texts, token lists, spaCy documents, or gensim bags of words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNNAMED = "word{}"
 
 
 def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Array | None]:
-    """Count the words of the input of `fit`; return the counts, and the names of columns or None.
+    """Count the words in the input of `fit`; return the counts, and the column names or None.
 
     By default, the words of texts are chosen as in ``sgmc train``, and all tokens in lists of
     tokens are words; the most frequent words come first. With ``vocabulary``, its words are
@@ -81,7 +81,7 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
 
 
 def names_in(vocabulary: Any) -> np.ndarray:
-    """Return the names of columns that a vocabulary has, (V,) of str objects.
+    """Return the column names in a vocabulary, (V,) str objects.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def names_in(vocabulary: Any) -> np.ndarray:
 
 
 def texts_in(x: Any) -> list[str] | None:
-    """Return the texts in X, or None if X is no sequence of texts.
+    """Return the texts in X, or None if X is not a sequence of texts.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def texts_in(x: Any) -> list[str] | None:
 
 
 def tokens_in(x: Any) -> list[list[str]] | None:
-    """Return the tokens of the documents in X, or None if X is no sequence of lists of tokens.
+    """Return the tokens of X's documents, or None if X is not a sequence of token lists.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def tokens_in(x: Any) -> list[list[str]] | None:
 
 
 def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
-    """Return the bags of words in X, or None if X is no sequence of bags.
+    """Return the bags of words in X, or None if X is not a sequence of bags.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
 
 
 def _rows_of(x: Any) -> Iterable[Any]:
-    """Return X if it is a sequence of documents; an empty tuple for a matrix, a table or a text."""
+    """Return X if it is a sequence of documents; for a matrix, table or text return an empty tuple."""
     if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
         return ()
     if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
@@ -199,7 +199,7 @@ def known_documents(
     threads: int,
     log: Log,
 ) -> Documents | None:
-    """Count the words of the model in X; return None if X is a matrix.
+    """Count the model's words in X; return None if X is a matrix.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def known_documents(
 def counted_tokens(
     tokens: Sequence[Sequence[str]], words: Sequence[str], log: Log = no_log
 ) -> Documents:
-    """Count the given words in lists of tokens; leave out other words, so documents may be empty.
+    """Count the given words in token lists; other words are left out, so documents may be empty.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def counted_tokens(
 
 
 def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None) -> Documents:
-    """Return bags of words as `Documents`; counts of repeated words are added.
+    """Return bags of words as `Documents`, adding the counts of repeated words.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _of_rows(rows: Sequence[Sequence[tuple[int, int]]]) -> Documents:
-    """Make `Documents` from each document's pairs (column, count), sorted by column."""
+    """Return `Documents` made from each document's pairs (column, count), sorted by column."""
     ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
     return Documents(ends, flat[:, 0].astype(np.int32), flat[:, 1].astype(np.int32))
@@ -356,7 +356,7 @@ def counted(
 
 @contextmanager
 def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a temporary file; change errors of its reader to name the row of X."""
+    """Write texts to a temporary file; errors of reading it are reported by row of X."""
     with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
         path = Path(folder) / "texts.jsonl"
         with path.open("w", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Held-out documents, and scorers of draws on them; this package depends on no model."""
+"""Held-out documents, and scorers of posterior draws on them; independent of the models."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
 from pysgrld.evaluate.held_out import HeldOut, pair, whole

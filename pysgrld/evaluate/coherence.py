@@ -1,4 +1,4 @@
-"""Coherence of topics: how often their top words occur in the same documents.
+"""Coherence of topics: how often the top words of a topic occur in the same documents.
 
 NPMI is defined by Bouma (2009) and Lau, Newman and Baldwin (2014), UMass by Mimno et al. (2011).
 Both count documents that contain the words, and are means over the pairs of a topic's top words.
@@ -37,7 +37,7 @@ class Coherence(NamedTuple):
 
 
 def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = None) -> Coherence:
-    """Measure coherence of topics over the documents ``ids`` of a corpus.
+    """Measure the coherence of topics over the documents ``ids`` of a corpus.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
-    """Count documents that contain each pair of a topic's words, (K, N, N).
+    """Count the documents that contain each pair of a topic's top words, (K, N, N).
 
     The diagonal has the number of documents that contain each word.
 

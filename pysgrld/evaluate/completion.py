@@ -1,4 +1,4 @@
-"""Perplexity by document completion, for one draw or averaged over posterior samples.
+"""Perplexity by document completion, of one draw or averaged over posterior samples.
 
 theta_d is estimated from the observed tokens by Gibbs sampling given the topics. A held-out token
 of word w then has probability p(w) = sum_k theta_dk phi_kw (Patterson and Teh 2013, eq. 12 to 15).
@@ -27,7 +27,7 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Count the token visits that a score takes, to compare its cost with the cost of training.
+    """Count the token visits of computing a score, to compare its cost with that of training.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class Completion(Scorer):
         self._mean: Doubles = np.zeros(len(scored.indices))
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log probability of every scored entry given one draw, with new chains."""
+        """Return each scored entry's log probability given one draw, inferred by new chains."""
         return log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
 
     def score(self, logs: Doubles) -> Estimate:
-        """Convert the log probabilities of all scored entries to a perplexity with standard error.
+        """Convert log probabilities of all scored entries to a perplexity with a standard error.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Completion(Scorer):
         return math.exp(-total / self.held_out.held_out.tokens)
 
     def update(self, key: Key, parts: Draw) -> float:
-        """Add one posterior sample to the running average, and return the averaged perplexity.
+        """Add a posterior sample to the running average, and return the averaged perplexity.
 
         Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
@@ -114,7 +114,7 @@ class Completion(Scorer):
         return self._perplexity(log(self._mean))  # faster without a standard error
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log probability of a held-out token, given one draw of all variables.
+        """Return the mean log probability of a held-out token, given one draw of all blocks.
 
         The draw of each document's variables is the last state of its chain. The sample is added to
         the running average.
@@ -128,24 +128,24 @@ class Completion(Scorer):
         return p
 
     def log_averages(self) -> Doubles:
-        """Return the log of the averaged probability of every scored entry, (nnz,)."""
+        """Return the log of each scored entry's averaged probability, (nnz,)."""
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the perplexity of training word frequencies, with 0.01 added to each count."""
+        """Return the perplexity of a unigram model: training word counts plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's share of the observed tokens in the last draw of a layer, (K,)."""
+        """Return each topic's share of the observed tokens in a layer's last draw, (K,)."""
         return self._reader.shares(layer)
 
     def figures(self) -> dict[str, float]:
-        """Return further numbers of the samples so far, as the model's paper defines them."""
+        """Return additional scores of the samples so far, defined in the model's paper."""
         return self._reader.figures(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `restore` needs to continue the average exactly."""
+        """Return the arrays from which `restore` continues the average exactly."""
         state = {"mean": self._mean, "samples": np.array([self.samples])}
         return state | self._reader.arrays()
 

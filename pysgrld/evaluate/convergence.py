@@ -1,4 +1,4 @@
-"""Convergence diagnostics of chains: split R-hat, and effective sample sizes.
+"""Convergence diagnostics of chains: split R-hat and effective sample sizes.
 
 The definitions follow Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
 folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
@@ -23,7 +23,7 @@ TAILS = (0.05, 0.95)
 
 
 class Convergence(NamedTuple):
-    """Diagnostics of several quantities; each array has one number for each quantity.
+    """Diagnostics of several quantities; each array has one value per quantity.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def convergence(draws: Doubles) -> Convergence:
 
 
 def bulk_sizes(draws: Doubles) -> Doubles:
-    """Return the effective sample sizes in the middle of the distribution, as `convergence` does.
+    """Return effective sample sizes for the bulk of the distribution, as in `convergence`.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ def bulk_sizes(draws: Doubles) -> Doubles:
 
 
 def _halves(draws: Doubles) -> Doubles:
-    """Split every chain into two; if its number of draws is odd, leave out the middle draw."""
+    """Split each chain into two halves; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _normal_scores(draws: Doubles) -> Doubles:
-    """Return normal quantiles of each quantity's ranks over all draws; ties get their mean rank."""
+    """Return normal quantiles of each quantity's ranks over all draws; ties have their mean rank."""
     from statistics import NormalDist  # this import takes as long as that of the estimators
 
     flat = draws.reshape(-1, draws.shape[2])
@@ -148,7 +148,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
 
 
 def _scale_reduction(scores: Doubles) -> Doubles:
-    """Compute R-hat of rank-normalised chains: the square root of (B/W + n - 1) / n."""
+    """Compute R-hat of rank-normalised chains, sqrt((B/W + n - 1) / n)."""
     n = scores.shape[1]
     between = n * scores.mean(axis=1).var(axis=0, ddof=1)
     within = scores.var(axis=1, ddof=1).mean(axis=0)
@@ -159,7 +159,7 @@ def _scale_reduction(scores: Doubles) -> Doubles:
 
 
 def _effective(draws: Doubles) -> Doubles:
-    """Return the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
+    """Return the effective sample size of all chains combined (Vehtari et al. 2021, section 3.2).
 
     Autocorrelations are summed in pairs up to the end of Geyer's initial positive sequence; no pair
     counts for more than an earlier pair. The result is at most S log10 S for S draws in all.

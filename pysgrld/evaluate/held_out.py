@@ -1,4 +1,4 @@
-"""Held-out documents, each split into observed and held-out tokens."""
+"""Held-out documents, each of which is split into observed and held-out tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 
 class HeldOut(NamedTuple):
-    """Held-out documents, each split into an observed part and a held-out part that is not empty.
+    """Held-out documents, each split into an observed part and a non-empty held-out part.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class HeldOut(NamedTuple):
 
 
 def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> HeldOut:
-    """Split each document's tokens at random, by seed, into observed and held-out tokens.
+    """Randomly split each document's tokens, by seed, into observed and held-out tokens.
 
     Of N >= 2 tokens, max(1, min(N - 1, round((1 - observed) N))) are drawn without replacement and
     held out. Documents with fewer than two tokens are dropped and counted. The split of a document
@@ -81,7 +81,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Pair two corpora that are parts of the same documents: row d of both is the same document.
+    """Pair two corpora of parts of the same documents; rows d of both are the same document.
 
     A document that is empty in either corpus is dropped and counted.
 
@@ -111,7 +111,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 
 
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
-    """Hold out whole documents, with nothing observed; empty documents are dropped and counted.
+    """Hold out whole documents and observe nothing; empty documents are dropped and counted.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:
-    """Return the chosen documents, without entries that have a count of 0."""
+    """Return the documents with only the chosen counts; entries with a count of 0 are dropped."""
     entry_doc = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
     chosen = keep[entry_doc] & (documents.counts > 0)
     per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]

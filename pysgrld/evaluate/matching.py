@@ -1,4 +1,4 @@
-"""Matching of the topics of several models: similarities, and the best one-to-one assignment."""
+"""Matching of topics of several models: similarities, and the best one-to-one assignment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORRELATED = 0.7
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
-    """Return the Bhattacharyya coefficient of every row of ``a`` and every row of ``b``, (K, K).
+    """Return Bhattacharyya coefficients of each row of ``a`` with each row of ``b``, (K, K).
 
     It is the sum over words of sqrt(p q): 1 for equal distributions, 0 without a word in common. As
     it is a product of matrices, a thousand topics over a large vocabulary take seconds.
@@ -38,7 +38,7 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 
 
 def overlap(a: Floats, b: Floats) -> Doubles:
-    """Return the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
+    """Return the overlap of each row of ``a`` with the same row of ``b``, (K,).
 
     It is the sum over words of min(p, q), which is 1 minus the total variation distance.
 
@@ -56,7 +56,7 @@ def overlap(a: Floats, b: Floats) -> Doubles:
 
 
 class Likeness(NamedTuple):
-    """Measures of similarity of topics from different draws, as functions of two (K, V) matrices.
+    """Similarity measures of topics from different draws, as functions of two (K, V) matrices.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ DISTRIBUTIONS = Likeness(affinity, overlap)
 
 
 def correlations(first: Doubles, second: Doubles) -> Doubles:
-    """Return the correlation of every column of two matrices, (K, L); 0 if a column is constant.
+    """Return correlations of all columns of two matrices, (K, L); 0 if a column is constant.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def correlations(first: Doubles, second: Doubles) -> Doubles:
 
 
 def assign(similarity: Doubles) -> Int64s:
-    """Assign each row a column, one to one, so that the sum of similarities is maximal, (K,).
+    """Assign each row its own column such that the sum of similarities is maximal, (K,).
 
     The algorithm of shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016) is exact. It
     takes time K cubed at worst, but far less if most rows have different best columns.
@@ -151,7 +151,7 @@ def assign(similarity: Doubles) -> Int64s:
 
 
 class Matched(NamedTuple):
-    """Topics of several chains, matched one to one with the topics of the first chain.
+    """Topics of several chains, matched one-to-one with the first chain's topics.
 
     Attributes
     ----------
@@ -170,13 +170,13 @@ class Matched(NamedTuple):
 
     @property
     def found(self) -> Int64s:
-        """Number of chains that have each topic, (K,); at least 1, as the first chain has it."""
+        """Number of chains that have each topic of the first chain, (K,), at least 1."""
         number: Int64s = self.has.sum(axis=0)
         return number
 
 
 def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
-    """Match topics of several chains with the first chain's, and decide which chains have each.
+    """Match the topics of several chains with the first chain's; decide which chains have each.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
 
 
 def finders(common: Doubles) -> list[int]:
-    """Return the chains that have a topic of the first chain (`Matched.has`), in ascending order.
+    """Return the numbers of the chains that have a topic of the first chain, ascending.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Perplexity if predictions use the frequencies of the words that a document already has.
+"""Perplexity if predictions also use the word frequencies of a document's observed part.
 
 A word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), more often
 than the document's topics explain. So the predicted probability p(w) of a word is mixed with the
@@ -28,7 +28,7 @@ FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity with the frequencies of each document's observed words, and the strength s.
+    """Perplexity that also uses each document's observed words, and the strength s of the topics.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class OwnWords(NamedTuple):
 
 
 def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity with observed words, or None if there are fewer than 20 documents.
+    """Return the perplexity that also uses observed words; None for fewer than 20 documents.
 
     Documents with even numbers are scored with the strength that predicts the documents with odd
     numbers best, and vice versa, so that no document is scored with a strength that was fitted to
@@ -82,7 +82,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
 
 
 def _counts_of(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
-    """Return the observed count of each held-out entry's word in its document, (nnz,)."""
+    """Return how often each held-out entry's word is in its document's observed part, (nnz,)."""
     observed, scored = held_out.observed, held_out.held_out
     observed_doc = np.repeat(np.arange(len(observed)), np.diff(observed.indptr))
     base = 1 + max(int(part.indices.max(initial=0)) for part in (observed, scored))

@@ -1,4 +1,4 @@
-"""Inference of documents given topics: base of readers, numbers of sweeps, and shared draws."""
+"""Inference of documents given topics: the base of readers, sweep numbers, and shared draws."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CELLS = 1 << 22
 
 
 class Visiting(Enum):
-    """Purpose of a visit, the sampling of documents given topics; it decides the number of sweeps.
+    """Purpose of a visit, which is a sampling of documents given topics; it decides the sweeps.
 
     Each reader chooses the number of sweeps; `sweeps_of` has the numbers for Gibbs samplers.
     """
@@ -58,7 +58,7 @@ class Visiting(Enum):
 
 
 class Sweeps(NamedTuple):
-    """Gibbs sweeps of one visit.
+    """Gibbs sweeps of a visit.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Sweeps(NamedTuple):
 
 
 def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
-    """Return the sweeps that infer proportions of new documents; the second half is kept.
+    """Return the sweeps for inferring new documents' proportions; the second half is averaged.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
 
 
 def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
-    """Return the sweeps of a visit of held-out documents.
+    """Return the sweeps of a visit to held-out documents.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
-    """Return the sweeps up to a document's next draw; only the last sweep counts.
+    """Return the sweeps before a document's next draw, which is the state after the last sweep.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def sweeps_of_draw(*, fresh: bool) -> Sweeps:
 
 
 class DocumentDraw(NamedTuple):
-    """One joint draw of documents' proportions and of their tokens' topics.
+    """A joint draw of documents' proportions and of their tokens' topics.
 
     The tokens' topics z come from the last sweep, and theta ~ Dirichlet(alpha + n) given the counts
     n of the same z. The means over sweeps from which proportions are inferred are no draws: they
@@ -144,7 +144,7 @@ class DocumentDraw(NamedTuple):
 
 
 class DocumentDraws(NamedTuple):
-    """Draws of documents' proportions and tokens, one draw for each of S samples of the topics.
+    """Draws of documents' proportions and of token topics, one for each of S topic samples.
 
     Attributes
     ----------
@@ -163,15 +163,18 @@ class Reader(ABC):
 
     @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of every scored entry, (nnz,)."""
+        """Return the probability of each scored entry, (nnz,)."""
 
     @abstractmethod
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics, (n, K); rows sum to 1, layers count from 0."""
+        """Return the documents' proportions of a layer's topics, (n, K), rows summing to 1.
+
+        Layers are counted from 0.
+        """
 
     @abstractmethod
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
-        """Continue the documents' persistent chains, and draw proportions and tokens of a layer.
+        """Continue the documents' persistent chains; draw a layer's proportions and token topics.
 
         Raises
         ------
@@ -181,7 +184,7 @@ class Reader(ABC):
 
     @abstractmethod
     def token_topics(self, key: Key, parts: Draw, layer: int) -> Int32s:
-        """Continue the documents' persistent chains, and return each token's topic of a layer, (N,).
+        """Continue the documents' persistent chains; return the topic of each token in a layer, (N,).
 
         Tokens are in the order of the entries of the documents.
 
@@ -192,20 +195,20 @@ class Reader(ABC):
         """
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Return further numbers of the samples so far, by name."""
+        """Return additional scores of the samples so far, by name."""
         del scored
         return {}
 
     @abstractmethod
     def shares(self, layer: int) -> Doubles:
-        """Return each topic's share of the tokens of a layer in the current state, (K,)."""
+        """Return each topic's current share of a layer's tokens, (K,)."""
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, which `restore` needs to continue exactly."""
+        """Return the state of the documents' chains, from which `restore` continues exactly."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Restore the state that `arrays` returned; messages put ``prefix`` before names of arrays.
+        """Restore the state that `arrays` returned; messages put ``prefix`` before array names.
 
         Raises
         ------
@@ -216,7 +219,7 @@ class Reader(ABC):
 
 
 class Readers(NamedTuple):
-    """Factory of readers of documents, for one model with its options.
+    """Factory of document readers for one model and its options.
 
     Attributes
     ----------
@@ -246,7 +249,7 @@ def proportions_given(
     work: core.Workspace,
     threads: int,
 ) -> Floats:
-    """Draw theta ~ Dirichlet(alpha + n) of documents given their topic counts, (n, K) float32.
+    """Draw documents' theta ~ Dirichlet(alpha + n) given topic counts n, (n, K) float32.
 
     Theta is a vector of gamma variables divided by their sum. Gamma variables with a small shape
     alpha are mostly 0 in single precision, and all of them may be 0 in a document without tokens.
@@ -322,7 +325,7 @@ def proportions_given(
 def topics_given(
     rows: Array, documents: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, layer: int
 ) -> Int32s:
-    """Draw the topic of each token: topic k in proportion to phi_wk theta_dk, (N,) int32.
+    """Draw each token's topic with probability proportional to phi_wk theta_dk, (N,) int32.
 
     Parameters
     ----------

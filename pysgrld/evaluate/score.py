@@ -1,4 +1,4 @@
-"""Scores of held-out documents: kinds of scores, values with standard errors, and scorers.
+"""Scores of held-out documents: kinds of scores, values with standard errors, scorers.
 
 A scorer scores draws of a model's topics, and averages their predictions over posterior samples: it
 takes the mean of probabilities or densities, before the logarithm.
@@ -30,7 +30,7 @@ _ROUGH = 0.1
 
 @dataclass(frozen=True)
 class Score:
-    """The kind of score that a model uses for held-out documents; lower is better.
+    """The kind of held-out score that a model uses; lower is better.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Score:
             object.__setattr__(self, key, f"{key}_{self.name}")
 
     def show(self, value: float, error: float | None = None) -> str:
-        """Format a value, with its standard error if that is known.
+        """Format a value, with its standard error if known.
 
         The error gets two significant digits, and the value the same number of decimals.
         """
@@ -83,14 +83,14 @@ class Score:
         return f"{rounded} ± {self.show_rounded(error, error)}"
 
     def show_rounded(self, value: float, error: float | None) -> str:
-        """Format a value with as many decimals as a standard error allows, without the error."""
+        """Format a value with as many decimals as its standard error warrants; omit the error."""
         decimals = self.decimals
         if error and math.isfinite(error):
             decimals = max(0, min(decimals, 1 - math.floor(math.log10(error))))
         return f"{value:,.{decimals}f}"
 
     def remark(self, record: Mapping[str, Any]) -> str:
-        """Return a remark if topics predict no better than word counts, else an empty string.
+        """Return a remark if topics predict no better than word counts, else an empty text.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Score:
         )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
-        """Format the whole numbers that are shown next to the score, each with a leading comma."""
+        """Format the counts shown next to the score, each with a comma before it."""
         return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
 
@@ -116,7 +116,7 @@ _NO_DOCUMENTS: Doubles = np.empty(0)
 
 
 class Estimate(float):
-    """A score of held-out documents: a float that also has the influence of each document on it.
+    """A score of held-out documents: a float that also stores each document's influence on it.
 
     Documents are treated as a random sample of similar documents, and the standard error is
     computed over documents by the delta method. `minus` compares two scores of the same documents
@@ -141,19 +141,19 @@ class Estimate(float):
         influence: Doubles = _NO_DOCUMENTS,
         ratio: tuple[Doubles, Doubles] | None = None,
     ) -> Self:
-        """Make an estimate from its value and the influences of the documents."""
+        """Create an estimate from a value and the documents' influences."""
         estimate = super().__new__(cls, value)
         estimate.influence, estimate.ratio = influence, ratio
         return estimate
 
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
-        """Make an estimate that is a constant plus the mean of ``values``, one per document."""
+        """Return an estimate that is a constant plus the mean of ``values``, one per document."""
         return cls(value, (values - values.mean()) / len(values))
 
     @classmethod
     def perplexity(cls, value: float, logs: Doubles, tokens: Doubles) -> Self:
-        """Make an estimate that is exp(-sum logs / sum tokens).
+        """Return an estimate equal to exp(-sum logs / sum tokens).
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Estimate(float):
 
     @classmethod
     def averaged(cls, figures: Sequence[Estimate]) -> Estimate:
-        """Average scores of the same documents: geometric for perplexities, otherwise arithmetic."""
+        """Average scores of the same documents, geometrically for perplexities, else arithmetically."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
             logs = np.mean([logs for logs, _ in ratios], axis=0)
@@ -181,14 +181,14 @@ class Estimate(float):
 
     @property
     def error(self) -> float:
-        """The standard error; NaN if there are fewer than two documents."""
+        """The standard error, or NaN with fewer than two documents."""
         n = len(self.influence)
         if n < 2:
             return math.nan
         return math.sqrt(n / (n - 1) * dot(self.influence, self.influence))
 
     def among(self, drawn: Int64s) -> float:
-        """Return the score of a subset or bootstrap resample of the documents, by index.
+        """Return the score of a subset or bootstrap resample of documents, given their indices.
 
         Parameters
         ----------
@@ -201,12 +201,12 @@ class Estimate(float):
         return math.exp(-float(logs[drawn].sum()) / float(tokens[drawn].sum()))
 
     def minus(self, other: Estimate) -> Estimate:
-        """Return the difference to another score of the same documents, with its standard error."""
+        """Return the difference from another score of the same documents, with its standard error."""
         return Estimate(self - other, self.influence - other.influence)
 
 
 class Scorer(ABC):
-    """A scorer of draws on held-out documents, which keeps the running posterior average.
+    """A scorer of draws on held-out documents; it stores the running posterior average.
 
     Attributes
     ----------
@@ -232,29 +232,29 @@ class Scorer(ABC):
 
     @abstractmethod
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log probability of every entry, or log density of every document, under a draw.
+        """Return the log probability of each entry, or the log density of each document, for a draw.
 
         The running average does not change.
         """
 
     @abstractmethod
     def score(self, logs: Doubles) -> Estimate:
-        """Convert the log probabilities or log densities that `logs` returns to a score."""
+        """Convert log probabilities or log densities from `logs` to a score."""
 
     def point(self, key: Key, parts: Draw) -> Estimate:
-        """Return the score of one draw; the running average does not change."""
+        """Return the score of one draw, leaving the running average unchanged."""
         return self.score(self.logs(key, parts))
 
     @abstractmethod
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log probability of a held-out token or whole document under one draw.
+        """Return the mean log probability of a held-out token or whole document for one draw.
 
         The documents' variables are also a single draw, which continues from the previous draw.
         """
 
     @abstractmethod
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of training word frequencies, with 0.01 added to each count.
+        """Return the score of a unigram model: training word counts plus 0.01 each.
 
         Parameters
         ----------
@@ -266,33 +266,33 @@ class Scorer(ABC):
 
     @abstractmethod
     def update(self, key: Key, parts: Draw) -> float:
-        """Add one posterior sample to the running average, and return the averaged score."""
+        """Add a posterior sample to the running average, and return the averaged score."""
 
     @abstractmethod
     def log_averages(self) -> Doubles:
-        """Return the log of every probability or density, averaged over samples before the log.
+        """Return the logs of probabilities or densities that were averaged over samples.
 
         At least one sample must have been added.
         """
 
     def average(self) -> Estimate:
-        """Return the score of the running average; NaN before the first sample."""
+        """Return the score of the running average, or NaN before the first sample."""
         if not self.samples:
             return Estimate(math.nan, np.full(len(self.held_out.held_out), math.nan))
         return self.score(self.log_averages())
 
     def share_gained(self, before: float, now: float) -> float:
-        """Return the relative reduction of perplexity between two scores, 1 - now / before."""
+        """Return the relative reduction of perplexity from one score to another, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
         return -math.expm1((now - before) * len(self.held_out.held_out) / self.units)
 
     def figures(self) -> dict[str, float]:
-        """Return further numbers of the samples so far by their keys (`Score.further`)."""
+        """Return additional scores of the samples so far, by their keys (`Score.further`)."""
         return {}
 
     def shares(self, layer: int) -> Doubles | None:
-        """Return each topic's share of the tokens of a layer in the last draw, (K,).
+        """Return each topic's share of a layer's tokens in the last draw, (K,).
 
         Return None if scoring does not assign tokens to topics.
         """
@@ -303,7 +303,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that continue the average exactly.
+        """Return the arrays from which the average can be continued exactly.
 
         They are the scorer's own arrays, into which `restore` writes, and a copy of ``samples``.
         """
@@ -322,7 +322,7 @@ class Scorer(ABC):
 
 
 class DensityScorer(Scorer):
-    """Scorer of whole documents; the score is minus the mean of their log densities.
+    """Scorer of whole documents; the score is minus their mean log density.
 
     Parameters
     ----------
@@ -344,27 +344,27 @@ class DensityScorer(Scorer):
         return Estimate.mean(-float(logs.mean()), -logs)
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log density of a document under one draw."""
+        """Return the mean log density of a document for one draw."""
         return -self.point(key, parts)
 
     def update(self, key: Key, parts: Draw) -> float:
-        """Add one posterior sample to the running average, and return the averaged score."""
+        """Add a posterior sample to the running average, and return the averaged score."""
         log_densities = self.logs(key, parts)
         self._total = logaddexp(self._total, log_densities) if self.samples else log_densities
         self.samples += 1
         return self.average()
 
     def log_averages(self) -> Doubles:
-        """Return the log of every document's density, averaged over samples before the log."""
+        """Return the logs of the documents' densities, which were averaged over samples."""
         return self._total - math.log(self.samples)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `restore` needs to continue the average exactly."""
+        """Return the arrays from which `restore` continues the average exactly."""
         return {"total": self._total, "samples": np.array([self.samples])}
 
 
 def pooled(scorers: Sequence[Scorer]) -> Estimate:
-    """Return the score of the posterior average over several chains with equal weights.
+    """Return the score of the posterior average over several chains, weighted equally.
 
     It takes the mean of probabilities, or of densities, before the logarithm. Topics need not be
     matched, as predictions do not depend on the order of topics. As the logarithm is concave, the

@@ -1,4 +1,4 @@
-"""Reruns of papers' figures and tables: each has a function, and an entry in `EXPERIMENTS`.
+"""Reruns of figures and tables of papers; each has a function and an entry in `EXPERIMENTS`.
 
 The function is ``(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
 parameter ``corpus`` if its entry names a corpus. The function's module is imported only when the
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Experiment(NamedTuple):
-    """One figure or table of a paper.
+    """A rerun of one figure or table of a paper.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Experiment(NamedTuple):
     def run(
         self, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path | None
     ) -> Report:
-        """Import the function and call it; ``corpus`` is what `check_corpus` returned."""
+        """Import the experiment's function and call it; ``corpus`` comes from `check_corpus`."""
         arguments = (corpus,) if self.corpus else ()
         report: Report = resolve_name(f"{__name__}.{self.function}")(setting, listener, *arguments)
         return report
@@ -241,7 +241,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Return the path of an experiment's corpus, or None if it uses none; check that it exists.
+    """Check that an experiment's corpus exists, and return its path; None if it uses no corpus.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Corpora of experiments, read into memory: training documents and held-out documents."""
+"""Corpora of experiments, in memory: training documents and held-out documents."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 
 class SplitCorpus(NamedTuple):
-    """Training documents, size of the vocabulary, and scored documents, split in two or whole."""
+    """Training documents, vocabulary size, and scored documents, which are whole or split in two."""
 
     train: Documents
     words: int
     held_out: HeldOut
 
     def facts(self) -> Facts:
-        """Return the facts that determine default options."""
+        """Return the facts about the corpus that determine default options."""
         train = self.train
         return Facts(
             len(train),
@@ -72,7 +72,7 @@ def read_parts(
 def read_unsplit_parts(
     folder: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, Documents, int]:
-    """Read training documents, test documents and the vocabulary size from a folder.
+    """Read a folder's training documents, test documents and vocabulary size.
 
     The folder has the files that `read_parts` reads; test documents without a known word are left
     out.
@@ -97,7 +97,7 @@ def read_unsplit_parts(
 def read_split(
     path: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read documents, and split each in two: one part for training, the other for scoring.
+    """Read documents and split each in two: one part for training, one for scoring.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def read_split(
 def read_counts(
     path: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Read all documents of a docword file, and its vocabulary, including rare words."""
+    """Read all documents and the vocabulary of a docword file; rare words are included."""
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         corpus = open_corpus(
             [str(path)],
@@ -142,7 +142,7 @@ def read_known_words(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Documents:
-    """Read all documents of a docword file in the given vocabulary; empty documents stay."""
+    """Read all documents of a docword file over the given vocabulary; empty documents stay."""
     blocks = list(
         matched_documents(
             [str(path)],
@@ -163,5 +163,5 @@ def read_known_words(
 
 
 def first(documents: Documents, n: int) -> Documents:
-    """Return the first ``n`` documents, or all if the corpus has fewer."""
+    """Return the first ``n`` documents, or all if there are fewer."""
     return documents.take(np.arange(min(n, len(documents))))

@@ -1,4 +1,4 @@
-"""Experiments with a training run in each row: held-out scores of a chain over training time.
+"""Experiments in which each row is a training run, scored over its training time.
 
 `run_rows` resolves, trains and scores rows, and writes a table and a picture. `train_rows` is for
 experiments that write a different table.
@@ -58,7 +58,7 @@ WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 
 class TrainingRow(NamedTuple):
-    """A training run of an experiment.
+    """A training run that is a row of an experiment.
 
     Attributes
     ----------
@@ -80,14 +80,14 @@ class TrainingRow(NamedTuple):
 
 
 class Length(NamedTuple):
-    """The length of training of a row, in CPU seconds or in minibatches."""
+    """How long a row is trained, in CPU seconds or in minibatches."""
 
     seconds: float | None = None
     iterations: int | None = None
 
 
 class CurveTask(NamedTuple):
-    """One row with one seed, in plain values that can be sent to another process."""
+    """A row with one seed, as plain values that can be sent to another process."""
 
     name: str
     options: Resolved
@@ -97,7 +97,7 @@ class CurveTask(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Held-out scores of a row after some training; for LDA they are perplexities.
+    """Held-out scores of a row at one point of training; for LDA they are perplexities.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class CurvePoint(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Points of a finished task; ``fault`` is the error that ended it early, or empty."""
+    """Points of a finished task; ``fault`` is the error that ended it early, or is empty."""
 
     name: str
     seed: int
@@ -131,7 +131,7 @@ class Curve(NamedTuple):
 
 
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
-    """Return the task of a row with one seed: its resolved options, and its length."""
+    """Return the task of a row with one seed: resolved options and length of training."""
     options, _ = resolve(row.options | {"seed": seed}, data.facts())
     most = length.iterations or 2**53
     iterations = min(row.iterations or most, most)
@@ -199,7 +199,7 @@ def run_rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity of the averaged samples or, without samples, of the current topics."""
+    """Return the perplexity of averaged samples or, without samples, of the current topics."""
     return point.perplexity if point.samples else point.point
 
 
@@ -209,7 +209,7 @@ def lines(
     tasks: Sequence[CurveTask],
     head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row: means over the seeds that did not diverge."""
+    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
     table: list[tuple[Any, ...]] = []
     for row in rows:
@@ -246,7 +246,7 @@ def train_rows(
     write_table: Callable[[list[Curve]], Path],
     describe: Callable[[CurvePoint], str],
 ) -> tuple[list[Curve], list[Path]]:
-    """Train and score all rows; write the table and ``curves.csv`` after each finished row.
+    """Train and score all rows; after each finished row, write the table and ``curves.csv``.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def train_rows(
 
 
 def cost(row: CurveTask) -> float:
-    """Return an estimate of the cost of a row, in sweeps of a document over one layer.
+    """Return the estimated cost of a row, in sweeps of a document over one layer.
 
     The cost of a row that ends after a given time is its seconds: such rows are compared only with
     each other.
@@ -302,7 +302,7 @@ def cost(row: CurveTask) -> float:
 
 
 def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; call ``share`` with the finished fraction."""
+    """Train and score one row with one thread; pass the finished fraction to ``share``."""
     options, train = row.options, row.data.train
     stream = Epochs.of(options, train, np.arange(len(train)))
     corpus = CorpusFacts(row.data.words, train.tokens)
@@ -341,7 +341,7 @@ def is_mark(step: int, iterations: int) -> bool:
 
 
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
-    """Score the present state of a row.
+    """Score the current state of a row.
 
     The further score uses the current topics if documents are scored whole and the run has no
     samples.
@@ -356,12 +356,12 @@ def look(posterior: Posterior, seconds: float) -> CurvePoint:
 
 
 def last_points(curves: Iterable[Curve]) -> list[CurvePoint]:
-    """Return the last points of the curves that did not diverge."""
+    """Return the last point of each curve that did not diverge."""
     return [c.points[-1] for c in curves if c.points and not c.fault]
 
 
 def mean_point(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Return the mean of each field over at least one point."""
+    """Return the mean of each field over one or more points."""
     return CurvePoint._make(map(statistics.fmean, zip(*points, strict=True)))
 
 
@@ -381,7 +381,7 @@ def draw(
     title: str,
     by_documents: bool,
 ) -> Path:
-    """Draw perplexity against training time or documents, with a panel for each panel title."""
+    """Draw perplexity against training time or documents, one panel for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -425,7 +425,7 @@ def plot(
     documents: int | None = None,
     dash: str = "-",
 ) -> None:
-    """Draw a row: current topics as a dotted line, averaged samples (``value``) as a thick line.
+    """Draw a row: a dotted line for current topics, a thick one for averaged samples (``value``).
 
     The axis is training seconds, or documents seen if ``documents`` is the size of a minibatch.
     """
@@ -443,7 +443,7 @@ def plot(
 
 
 def scale_seconds(axes: Any) -> None:
-    """Set the ticks of the time axis: 1, 2, 5, 10, ..., or 1, 3, 10, ... if the axis is long."""
+    """Set the time axis's ticks: 1, 2, 5, 10, ..., or 1, 3, 10, ... on a long axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""Table 1, Figures 1 and 2 of Cong et al. (2017) on deep LDA: perplexity, and step sizes.
+"""Table 1 and Figures 1 and 2 of Cong et al. (2017) on deep LDA: perplexities and step sizes.
 
 20News is the authors' matrix, with their split; Wikipedia consists of our articles, with the same
 vocabulary. Four samplers run with one, two and three layers and the constants of the authors' code
@@ -91,7 +91,7 @@ LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
 class PaperColumn(NamedTuple):
-    """A corpus of Table 1: the paper's values by row, the rows to train, and their burn-in.
+    """A corpus in Table 1: the paper's values by row, the rows to train, and their burn-in.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ def _run(
 
 
 def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
-    """Read the training documents, and the test documents as the authors split them.
+    """Read the training documents, and the test documents with the authors' split.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
 def task(
     name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: PaperColumn = NEWS
 ) -> CurveTask:
-    """Return the task of a row with one seed: its resolved options, and its iterations."""
+    """Return the task of a row with one seed: resolved options and number of iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
@@ -283,7 +283,7 @@ HEAD = (
 def rows(
     names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row: means over the seeds that did not diverge."""
+    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
@@ -313,12 +313,12 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the rate-weighted perplexity; for LDA, without rates, that of `sgmc eval`."""
+    """Return the rate-weighted perplexity; LDA has no rates, so return that of `sgmc eval`."""
     return point.perplexity if math.isnan(point.further) else point.further
 
 
 def describe(point: CurvePoint) -> str:
-    """Return a sentence on the state of a row."""
+    """Return a sentence about the state of a row."""
     if not point.samples:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
@@ -332,7 +332,7 @@ def sentences(
     setting: ExperimentSetting,
     column: PaperColumn = NEWS,
 ) -> list[str]:
-    """Return sentences on the order of samplers by number of layers, and invalid comparisons."""
+    """Return sentences on the order of samplers at each depth, and on invalid comparisons."""
     text = []
     if setting.quick:
         text.append("a small cut and few iterations: only that it works can be seen from this.")
@@ -358,12 +358,12 @@ def sentences(
 
 
 def order(scores: Mapping[str, float]) -> str:
-    """Return the names and scores of the rows, the lowest score first."""
+    """Return a text with the rows' names and scores, in ascending order of score."""
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
 def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -> Path:
-    """Draw perplexity against training seconds, with a panel for each number of layers."""
+    """Draw perplexity against training seconds, one panel for each number of layers."""
     from matplotlib.lines import Line2D
 
     used = {c.name.split("-", 1)[1] for c in curves}
@@ -427,7 +427,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """A chain of TLASGR with recorded step sizes, in plain values for another process."""
+    """A TLASGR chain whose step sizes are recorded, as plain values for another process."""
 
     options: Resolved
     data: SplitCorpus
@@ -435,7 +435,7 @@ class RatesTask(NamedTuple):
 
 
 def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Record eps_t / M_k of TLASGR by layer; write ``rates.csv`` and ``rates.png``."""
+    """Record the layers' step sizes eps_t / M_k in TLASGR; write ``rates.csv`` and ``rates.png``."""
     split = is_folder(corpus) and any(corpus.glob("docword.*.test-observed.txt*"))
     data = (
         read(corpus, setting, listener)
@@ -466,7 +466,7 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 
 
 def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
-    """Train with one thread; return iterations and step sizes of each layer's topics.
+    """Train with one thread; return iterations with the step sizes of each layer's topics.
 
     Returns
     -------
@@ -500,7 +500,7 @@ def is_round(iteration: int) -> bool:
 
 
 def say_rates(last: Doubles) -> list[str]:
-    """Return sentences on whether higher layers have larger step sizes, as the paper claims."""
+    """Return sentences on whether higher layers have larger step sizes, which the paper claims."""
     text = []
     for label, steps in zip(
         ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
@@ -513,7 +513,7 @@ def say_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw step sizes of each layer over iterations: means over topics, and of average topics."""
+    """Draw each layer's step sizes over iterations: the mean, and that of an average topic."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

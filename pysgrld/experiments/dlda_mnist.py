@@ -49,7 +49,7 @@ ACROSS = {128: 8, 64: 8, 32: 4}
 
 
 class Images(NamedTuple):
-    """Images of equal size as documents: a pixel is a word, and its grey level is the count."""
+    """Images of equal size as documents; pixels are words, and grey levels are counts."""
 
     documents: Documents
     height: int
@@ -57,7 +57,7 @@ class Images(NamedTuple):
 
 
 class DictionaryTask(NamedTuple):
-    """One sampler, in plain values that can be sent to another process."""
+    """A sampler, as plain values that can be sent to another process."""
 
     options: Resolved
     images: Documents
@@ -66,7 +66,7 @@ class DictionaryTask(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """Topics before and after the epoch, and the duration of the epoch in seconds."""
+    """Topics before and after an epoch, and its duration in seconds."""
 
     start: Draw
     end: Draw
@@ -109,7 +109,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def read_images(path: Path) -> Images:
-    """Read a file in MNIST's format, or the file of training images in a folder.
+    """Read a file in MNIST's format, or the training images in a folder.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def read_images(path: Path) -> Images:
 
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
-    """Return the task of one sampler, with resolved options."""
+    """Return the task of a sampler, with resolved options."""
     settings: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,
@@ -172,7 +172,7 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
 
 
 def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
-    """Train for one epoch; call ``share`` with the finished fraction."""
+    """Train for one epoch; pass the finished fraction to ``share``."""
     stream = Epochs.of(work.options, work.images, np.arange(len(work.images)))
     corpus = CorpusFacts(work.pixels, work.images.tokens)
     chain = begin(work.options, stream, corpus, RunOn(work.threads)).chain
@@ -193,7 +193,7 @@ def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
 
 
 def topics(parts: Draw, layer: int) -> Doubles:
-    """Return the topics of a layer (counted from 0), (K_{l-1}, K_l); columns sum to 1."""
+    """Return the topics of layer ``layer``, from 0, (K_{l-1}, K_l); columns sum to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
     phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
@@ -201,7 +201,10 @@ def topics(parts: Draw, layer: int) -> Doubles:
 
 
 def projected(parts: Draw, layer: int) -> Doubles:
-    """Return a layer's topics over pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
+    """Return a layer's topics as distributions over pixels, (V, K_l).
+
+    They are Phi1 Phi2 ... (Cong et al. 2017, section 2).
+    """
     projection = topics(parts, 0)
     for above in range(1, layer + 1):
         projection = projection @ topics(parts, above)
@@ -209,7 +212,7 @@ def projected(parts: Draw, layer: int) -> Doubles:
 
 
 def spread(phi: Doubles) -> float:
-    """Return the mean exp(entropy) / V of columns (V, K): 1 if uniform, 1/V if on one word each."""
+    """Return the mean of exp(entropy) / V over columns (V, K): 1 if uniform, 1/V if one word each."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
 
@@ -222,14 +225,14 @@ def cosine(pictures: Doubles) -> float:
 
 
 class Atoms(NamedTuple):
-    """Topics of a layer as pictures, (K, V), by decreasing weight, and their weights, (K,)."""
+    """A layer's topics as pictures, (K, V), by decreasing weight, and the weights, (K,)."""
 
     pictures: Doubles
     weights: Doubles
 
 
 def atoms(parts: Draw, layer: int) -> Atoms:
-    """Return the pictures of a layer, sorted by their expected share of an image."""
+    """Return a layer's pictures, sorted by their expected share of an image."""
     weights = prior_mean(parts, LAYERS, layer)
     order = np.argsort(-weights, kind="stable")
     return Atoms(projected(parts, layer).T[order], weights[order])
@@ -241,7 +244,7 @@ START = "at first"
 
 
 def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Return spread and cosine of each layer, at the start and after training by each sampler."""
+    """Return each layer's spread and cosine, at the start and after training by each sampler."""
     first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (
@@ -258,7 +261,7 @@ def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
 
 
 def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[str]:
-    """Return sentences on which of the two samplers has learned more in the upper layers."""
+    """Return sentences on which sampler learned more in the upper layers."""
     text = []
     if setting.quick:
         text.append("a few images: only that it works can be seen from this.")
@@ -274,7 +277,7 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
-    """Draw the pictures of a layer, with the samplers next to each other."""
+    """Draw a layer's pictures, with the two samplers side by side."""
     k = LAYERS[layer]
     across = ACROSS[k]
     down = k // across
@@ -293,7 +296,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Return pictures side by side, one grey pixel apart, each scaled to its maximum."""
+    """Join pictures, each scaled to its maximum, into one, with a grey pixel between them."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

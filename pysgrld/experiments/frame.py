@@ -1,4 +1,4 @@
-"""Shared parts of all experiments: setting, report, and folder of CSV files."""
+"""Parts common to all experiments: setting, report, and folder of CSV files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExperimentSetting(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Result of an experiment: a table, sentences on it, and files.
+    """Result of an experiment: a table, sentences about it, and files.
 
     Attributes
     ----------
@@ -73,17 +73,17 @@ class Report(NamedTuple):
 
 
 class ExperimentListener(Protocol):
-    """Receiver of an experiment's progress, such as the screen of ``sgmc reproduce``."""
+    """Receiver of progress reports of an experiment, such as the screen of ``sgmc reproduce``."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a line."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context manager that yields a function of the number of finished units."""
+        """Return a context manager; it yields a function to call with the number of finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:
-    """Create the folder of the results.
+    """Create the folder for the results.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def make_folder(path: Path, *, force: bool) -> None:
 
 
 def require_scipy(name: str) -> None:
-    """Raise an error if SciPy, with its distribution functions, is not installed.
+    """Raise an error if SciPy is not installed, whose distribution functions are needed.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def require_scipy(name: str) -> None:
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Return the names that match any pattern, in the given order; without patterns, all names.
+    """Return the names that match any of the patterns, in order; all names if no pattern is given.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table as CSV: at most seven digits per number, empty cells for None and NaN."""
+    """Write a table as CSV, with at most seven digits per number, and empty cells for None or NaN."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

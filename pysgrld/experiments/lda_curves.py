@@ -1,4 +1,4 @@
-"""Held-out perplexity of LDA over training: figures of four papers, with a section for each."""
+"""Held-out perplexity of LDA during training: figures of four papers, one section each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NIPS = (
 
 
 def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun the batch algorithms on NIPS papers.
+    """Rerun the batch algorithms on the NIPS papers.
 
     Every document is split: 80 % of its tokens are for training and 20 % for scoring. All four
     algorithms have K = 50, alpha = eta = 0.01, and 1, 5 or 10 updates of a document's topics. They
@@ -57,7 +57,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
 
 def say_best_of_each(scores: dict[str, float]) -> list[str]:
-    """Return a sentence with the best row of each algorithm, ordered by perplexity."""
+    """Return a sentence that orders the algorithms by the perplexity of their best rows."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]
@@ -111,7 +111,7 @@ def sgrld_wikipedia(
 
 
 def say_orders(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the order of the rows, compared with the paper and at sgmc's defaults."""
+    """Return sentences on the order of rows: as in the paper, and with sgmc's defaults."""
     text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):
@@ -176,7 +176,7 @@ def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_scir(scores: dict[str, float]) -> list[str]:
-    """Return sentences on which sampler is better, with the published priors and with one prior."""
+    """Return sentences on which sampler is better, with the published priors and with a common one."""
     text = []
     for a, b, how in (
         ("scir-2018", "sgrld-2018", "as published"),
@@ -222,7 +222,7 @@ def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_smld(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the final perplexity of approximate and exact SMLD, and of SGRLD."""
+    """Return sentences on the final perplexities of approximate SMLD, exact SMLD, and SGRLD."""
     approximate = {n: v for n, v in scores.items() if n.startswith("smld-approx")}
     text = []
     if "sgrld" in scores and approximate:

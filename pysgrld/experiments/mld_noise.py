@@ -1,4 +1,4 @@
-"""Gradient noise in dual and in primal coordinates (Hsieh et al. 2018, lemma 2, item 4).
+"""Gradient noise in dual and primal coordinates (Hsieh et al. 2018, lemma 2, item 4).
 
 The posterior is that of section 5.1: eleven categories, counts 10,000, 10, 10 and eight times 0,
 prior .1. Minibatches have 100 observations, drawn with replacement. In the primal coordinates x_1
@@ -56,7 +56,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Doubles]:
-    """Return the expected squared errors of a minibatch's primal and dual gradients, (draws,) each.
+    """Return expected squared errors of a minibatch's primal and dual gradients, (draws,) each.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Do
 
 
 def draw(path: Path, primal: Doubles, dual: Doubles) -> Path:
-    """Draw the distribution of the squared errors over the posterior, on a logarithmic axis."""
+    """Draw the squared errors' posterior distribution on a logarithmic axis."""
     figure = new_figure(8.5, 3.8)
     axes = figure.subplots()
     axes.hist(

@@ -60,7 +60,7 @@ DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
 class TrialsTask(NamedTuple):
-    """The trials of one sampler with one step size and one seed."""
+    """The trials of a sampler with one step size and one seed."""
 
     algo: str
     h: float
@@ -119,12 +119,12 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def marks(iterations: int) -> Int64s:
-    """Return the iterations to compare, evenly spaced on a logarithmic scale."""
+    """Return the iterations at which to compare samplers, evenly spaced on a logarithmic scale."""
     return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
 
 
 def bins() -> list[Doubles]:
-    """Return the edges of the bins of each category, as log probabilities."""
+    """Return the bin edges for each category, as log probabilities."""
     from scipy.special import betaincinv
 
     edges = []
@@ -148,19 +148,19 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Return the expected distance of ``trials`` exact draws to the posterior, by bin masses."""
+    """Return the expected distance from the posterior of ``trials`` exact draws, given bin masses."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
 def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
-    """Return the `histograms` of one task, with trials that start at equal probabilities."""
+    """Return the `histograms` of a task whose trials start at equal probabilities."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)
 
 
 def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
-    """Run a task's trials from the given start, and count the trials in each bin.
+    """Run a task's trials from the given rows, and count the trials in each bin.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Return the total variation distance of the counts to the posterior, (marks, categories)."""
+    """Return total variation distances of counts from the posterior, (marks, categories)."""
     distances = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -203,12 +203,12 @@ HEAD = ("sampler", "h", "tv-category-1", "tv-categories-2-3", "tv-categories-4-1
 
 
 def by_kind(curve: Doubles) -> Doubles:
-    """Return the distances averaged over the categories of each kind of `ALIKE`, (marks, 3)."""
+    """Return the mean distance over each kind of categories in `ALIKE`, (marks, 3)."""
     return np.stack([curve[:, alike].mean(axis=1) for alike in ALIKE.values()], axis=1)
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return a sampler's step sizes, sorted by final distance in kind i of categories."""
+    """Return a sampler's step sizes, sorted by final distance for categories of kind i."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 
@@ -216,7 +216,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], compared: Int64s, *, quick: bool
 ) -> list[str]:
-    """Return sentences on the final distance of each sampler with its best step size."""
+    """Return sentences on each sampler's final distance with its best step size."""
     text = []
     if quick:
         text.append("few trials and iterations: only that it works can be seen from this.")
@@ -235,7 +235,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return a phrase on the iteration from which MLD stays nearer than SGRLD, or "" if never.
+    """Return a phrase with the iteration after which MLD stays nearer than SGRLD, or "" if none.
 
     At each iteration, both samplers have the step size that is best then.
     """
@@ -249,7 +249,7 @@ def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s
 
 
 def decay(curve: Doubles, compared: Int64s) -> float:
-    """Return the slope of log total variation against log iteration while a curve decays.
+    """Return the slope of log total variation over log iteration while a curve decays.
 
     The slope is a least-squares fit from the last iteration above `DECAY_FROM` down to `DECAY_TO`
     times the last value. It is NaN if fewer than three iterations are in this range.
@@ -270,7 +270,7 @@ def decay(curve: Doubles, compared: Int64s) -> float:
 
 
 def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str:
-    """Return a sentence on the decay rates of MLD's curves; the paper claims T^(-1/2) for all."""
+    """Return a sentence on the decay rates of MLD, for which the paper claims T^(-1/2)."""
     parts = []
     for i, kind in enumerate(ALIKE):
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
@@ -287,7 +287,7 @@ def draw(
     *,
     quick: bool,
 ) -> Path:
-    """Draw distance over iterations for the three best step sizes of each sampler."""
+    """Draw distance over iterations, for each sampler's three best step sizes."""
     from matplotlib.ticker import FuncFormatter
 
     figure = new_figure(15, 4.9)

@@ -1,4 +1,4 @@
-"""Parallel rows: each runs in a process with one thread; their number does not affect results."""
+"""Running rows in parallel, each in a process with one thread; results do not depend on the number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def in_processes(
     tell: Callable[[int], None],
     done: Callable[[int, Result], None] = lambda position, result: None,
 ) -> list[Result]:
-    """Run ``work(task, share)`` for all tasks, the costliest first; return results in task order.
+    """Run ``work(task, share)`` for all tasks, costliest first; return results in task order.
 
     Processes are spawned, not forked, as a fork may hang if OpenMP threads exist.
 

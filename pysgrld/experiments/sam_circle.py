@@ -42,7 +42,7 @@ QUICK_BURN_IN, QUICK_KEPT = 200, 10
 
 
 class CircleRow(NamedTuple):
-    """A sampler: its label, and arguments for `pysgrld.samplers.targets.sphere.sample`."""
+    """A sampler: its label, and its arguments to `pysgrld.samplers.targets.sphere.sample`."""
 
     label: str
     step_size: float
@@ -66,7 +66,7 @@ SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
 class CircleTask(NamedTuple):
-    """A row with its seed, and whether the run is quick."""
+    """A row with a seed, and whether the run is quick."""
 
     row: str
     seed: int
@@ -74,7 +74,7 @@ class CircleTask(NamedTuple):
 
 
 class CircleOutcome(NamedTuple):
-    """Counts of angles in bins of equal width, mean temperature and friction, and 100 angles."""
+    """Counts of angles in equal bins, mean temperature and friction, and 100 of the angles."""
 
     counted: list[int]
     temperature: float
@@ -125,7 +125,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
-    """Run one row, and count its angles in bins."""
+    """Run one row, and count its angles by bin."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
     burn_in, n_draws = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
@@ -167,7 +167,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
 
 
 def masses(temperature: float = 1.0) -> Doubles:
-    """Return the exact mass of each bin at a temperature T, by the density to the power 1/T."""
+    """Return the exact bin masses at temperature T, for the density to the power 1/T."""
     fine = 100
     angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
     log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
@@ -176,12 +176,12 @@ def masses(temperature: float = 1.0) -> Doubles:
 
 
 def share(outcome: CircleOutcome) -> Doubles:
-    """Return the share of the draws in each bin."""
+    """Return the fraction of the draws in each bin."""
     return np.array(outcome.counted) / sum(outcome.counted)
 
 
 def variation(p: Doubles) -> float:
-    """Return the total variation distance of bin masses to the exact distribution."""
+    """Return the total variation distance of bin masses from the exact distribution."""
     return 0.5 * float(np.abs(p - masses()).sum())
 
 
@@ -191,7 +191,7 @@ HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "
 
 
 def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
-    """Return sentences on distances and temperatures of samplers that model noise, and others."""
+    """Return sentences on distances and temperatures of samplers with and without a noise model."""
     far = {name: variation(share(o)) for name, o in by_row.items()}
     hot = {name: o.temperature for name, o in by_row.items()}
     text = []
@@ -212,7 +212,7 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
-    """Draw a hundred points on the circle, and densities of the angle."""
+    """Draw a hundred points on the circle, and the densities of the angle."""
     colours = dict(zip(SHOWN, (COLOURS[2], COLOURS[0], COLOURS[3], COLOURS[1]), strict=True))
     figure = new_figure(12, 5.2)
     density_axes, right = figure.subplots(1, 2, width_ratios=(1, 1.6))

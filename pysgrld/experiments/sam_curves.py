@@ -1,4 +1,4 @@
-"""Six methods for directions at equal training time (Liu, Zhu and Song 2016, Figure 5).
+"""Six methods for directional data at equal training time (Liu, Zhu and Song 2016, Figure 5).
 
 The first panel has the settings of the released code. With its step sizes the proportions do not
 move, so that both the paper's curves and these show a least-squares fit. The second panel has
@@ -45,7 +45,7 @@ _SHORT = {"burn-in": 20, "sample-every": 1}
 
 
 class Study(NamedTuple):
-    """Settings of a panel of Figure 5, for its corpus.
+    """Settings for a panel of Figure 5, which shows one corpus.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return the rows of a study: six methods with the released settings, and with ours."""
+    """Return a study's rows: six methods with the released settings, and with sgmc's settings."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},
@@ -147,7 +147,7 @@ sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the order by the paper's score, and on which of its claims hold."""
+    """Return sentences on the order by the paper's score, and on which of the paper's claims hold."""
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (
@@ -167,7 +167,7 @@ def say(scores: dict[str, float]) -> list[str]:
 
 
 def order(scores: Mapping[str, float], how: str) -> list[str]:
-    """Return a sentence for each panel with its scored rows, the lowest score first."""
+    """Return a sentence per panel that lists its rows by ascending score."""
     text = []
     scored = [name for name, value in scores.items() if not math.isnan(value)]
     for panel, those in (
@@ -184,7 +184,7 @@ def order(scores: Mapping[str, float], how: str) -> list[str]:
 
 
 def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title: str) -> Path:
-    """Draw both scores over training time, with a column for each panel title."""
+    """Draw both scores over training time, one column for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 

@@ -1,4 +1,4 @@
-"""Order of SGGMC's integrator (Liu, Zhu and Song 2016, section 3.3), on the circle of section 5.1.
+"""Order of SGGMC's integrator (Liu, Zhu and Song 2016, section 3.3), on section 5.1's circle.
 
 With an integrator of second order, the error of the stationary distribution decreases as the square
 of the step size. The error is computed, not sampled. In angle and velocity, one step consists of
@@ -59,7 +59,7 @@ class StationaryLaw(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute the errors of both integrators; write ``order.csv`` and ``order.png``."""
+    """Compute both integrators' errors; write ``order.csv`` and ``order.png``."""
     require_scipy("sam-order")
     steps = QUICK_STEPS if setting.quick else STEPS
     errors: dict[str, list[tuple[float, float]]] = {name: [] for name in LABELS}
@@ -82,12 +82,12 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def grid() -> Doubles:
-    """Return the angles of the grid, (ANGLES,), in radians."""
+    """Return the grid's angles in radians, (ANGLES,)."""
     return np.asarray(np.arange(ANGLES) * (2 * math.pi / ANGLES), np.float64)
 
 
 def exact_angles() -> Doubles:
-    """Return the exact mass of each angle of the grid, (ANGLES,)."""
+    """Return the exact mass of each angle on the grid, (ANGLES,)."""
     points = np.stack([np.cos(grid()), np.sin(grid())], axis=-1)
     mass = np.exp(TARGET.log_density(points))
     return np.asarray(mass / mass.sum())
@@ -149,7 +149,7 @@ HEAD = ("integrator", "h", "variation", "temperature-error")
 
 
 def slope(values: list[float], steps: tuple[float, ...]) -> float:
-    """Return d log error / d log h between the two smallest step sizes."""
+    """Return the slope of log error over log h between the two smallest step sizes h."""
     (one, two), (h, h_next) = list(pairwise(values))[-1], list(pairwise(steps))[-1]
     return math.log(one / two) / math.log(h / h_next)
 

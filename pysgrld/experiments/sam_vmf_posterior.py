@@ -1,4 +1,4 @@
-"""Section 5.2 of Liu, Zhu and Song (2016) on geodesic Monte Carlo: two directions on a circle.
+"""Posterior of two directions, given points on a circle (Liu, Zhu and Song 2016, section 5.2).
 
 Both directions, v1 and v2, have the prior vMF(e1, 20). Half of a hundred points are around v1, and
 half around m, the direction of v1 + v2, each with the distribution vMF(., 20); the sampler does not
@@ -51,7 +51,7 @@ class TwoDirections:
         self.points, self.observations = points, len(points)
 
     def energy(self, v: Doubles) -> Doubles:
-        """Return the energy of the vectors of each chain, (chains,)."""
+        """Return each chain's energy, (chains,)."""
         middle, _ = self._middle(v)
         along = np.einsum("nd,cd->nc", self.points, v[:, 0])
         beyond = np.einsum("nd,cd->nc", self.points, middle)
@@ -59,12 +59,12 @@ class TwoDirections:
         return np.asarray(-KAPPA * v[..., 0].sum(axis=1) - likely)
 
     def gradient(self, v: Doubles) -> Doubles:
-        """Return the gradient, with the shape of v."""
+        """Return the gradient of the energy, with the shape of v."""
         every = np.broadcast_to(np.arange(self.observations), (len(v), self.observations))
         return np.asarray(self.estimates(v, every).mean(axis=1))
 
     def estimates(self, v: Doubles, chosen: Int64s) -> Doubles:
-        """Return estimates of the gradient from single points, (chains, minibatch, 2, 2)."""
+        """Return gradient estimates from single points, (chains, minibatch, 2, 2)."""
         x = self.points[chosen]
         middle, length = self._middle(v)
         beyond = np.einsum("cbd,cd->cb", x, middle)
@@ -76,14 +76,14 @@ class TwoDirections:
         return np.asarray(gradients)
 
     def _middle(self, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Return the direction of the sum of both vectors, and its length."""
+        """Return the direction and the length of the sum of both vectors."""
         total = v.sum(axis=1)
         length = np.sqrt(np.einsum("cd,cd->c", total, total))[:, None]
         return total / length, length
 
 
 class PosteriorRow(NamedTuple):
-    """Arguments of `pysgrld.samplers.targets.sphere.sample`."""
+    """Arguments for `pysgrld.samplers.targets.sphere.sample`."""
 
     step_size: float
     friction: float = math.nan
@@ -108,7 +108,7 @@ THIN = 10
 
 
 class PosteriorTask(NamedTuple):
-    """A row with its seed, and whether the run is quick."""
+    """A row with a seed, and whether the run is quick."""
 
     row: str
     seed: int
@@ -116,7 +116,7 @@ class PosteriorTask(NamedTuple):
 
 
 class PosteriorOutcome(NamedTuple):
-    """Histogram of the draws on the grid, and statistics of the chains.
+    """Histogram of the draws on a grid, and statistics of the chains.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def points() -> Doubles:
-    """Return the hundred points, (100, 2)."""
+    """Return the hundred data points, (100, 2)."""
     normal = NormalDist(0.0, KAPPA**-0.5)
     quantiles = np.array([normal.inv_cdf((i + 0.5) / 50) for i in range(50)])
     angles = np.concatenate([TRUTH[0] + quantiles, sum(TRUTH) / 2 + quantiles])
@@ -180,7 +180,7 @@ def points() -> Doubles:
 
 
 def on_circle(angles: Doubles) -> Doubles:
-    """Return the unit vectors of angles, (..., 2)."""
+    """Return the unit vectors with the given angles, (..., 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
@@ -198,7 +198,7 @@ def exact() -> Doubles:
 
 
 def moments(mass: Doubles) -> tuple[float, float, float]:
-    """Return both standard deviations and the correlation of a distribution on the grid."""
+    """Return both standard deviations, and the correlation, of a distribution on the grid."""
     away = [ANGLES - mass.sum(axis=1 - i) @ ANGLES for i in (0, 1)]
     first, second = (float(mass.sum(axis=1 - i) @ away[i] ** 2) ** 0.5 for i in (0, 1))
     return first, second, float(away[0] @ mass @ away[1]) / (first * second)
@@ -257,14 +257,14 @@ HEAD = (
 
 
 def variation(mass: Doubles, law: Doubles, axis: int) -> float:
-    """Return the total variation distance of one angle, in bins of equal exact mass."""
+    """Return the total variation distance of one angle's distribution, in bins of equal mass."""
     marginal, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
     bins = np.floor((np.cumsum(exactly) - exactly / 2) * BINS).astype(int)
     return 0.5 * float(np.abs(np.bincount(bins, marginal - exactly)).sum())
 
 
 def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
-    """Return a table line for each row, after a line for the exact posterior."""
+    """Return a table line for the exact posterior, then one for each row."""
     lines: list[tuple[Any, ...]] = []
     for name, mass in laws.items():
         far = [variation(mass, laws["exact"], i) for i in (0, 1)]
@@ -280,7 +280,7 @@ def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list
 
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
-    """Return sentences on the error of minibatches, with the noise estimated and ignored."""
+    """Return sentences on the error due to minibatches, if their noise is estimated or ignored."""
     cells = {row[0]: row for row in rows}
     text = []
     if quick:
@@ -302,7 +302,7 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, laws: dict[str, Doubles], *, quick: bool) -> Path:
-    """Draw marginal densities of both angles, and joint densities, exact and by SGGMC."""
+    """Draw marginal densities of both angles, and joint densities: exact, and by SGGMC."""
     cells = GRID // JOINED
     joint = {n: m.reshape(cells, JOINED, cells, JOINED).sum(axis=(1, 3)) for n, m in laws.items()}
     figure = new_figure(13, 6.6)

@@ -1,4 +1,4 @@
-"""Bias of SGRLD by step size, and of SCIR (Baker et al. 2018, proposition 1.1, corollary 3.2).
+"""Bias of SGRLD and SCIR by step size (Baker et al. 2018, proposition 1.1, corollary 3.2).
 
 The target is Gamma(a). With all observations, a step of SGRLD is g -> |m + sqrt(2 h g) z| with m =
 g + h (a - g). With minibatches, an estimate replaces a in m: here a tenth of a is the prior, and
@@ -53,7 +53,7 @@ WIDTH, QUICK_WIDTH = 0.4, 0.6
 
 
 class BiasTask(NamedTuple):
-    """One target and step size."""
+    """A target with a step size."""
 
     shape: float
     h: float
@@ -62,7 +62,7 @@ class BiasTask(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """Relative biases of the mean, E[g] / a - 1, for one target and step size.
+    """Relative biases of the mean, E[g] / a - 1, for a target with a step size.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
-    """Compute the biases for one target and step size."""
+    """Compute the biases for a target with a step size."""
     weights = binomial(MINIBATCH, 1 / CATEGORIES)
     estimates = task.shape * (PRIOR + (1 - PRIOR) * np.arange(len(weights), dtype=np.float64))
     width = QUICK_WIDTH if task.quick else WIDTH
@@ -121,12 +121,12 @@ def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
 
 
 def binomial(n: int, p: float) -> Doubles:
-    """Return the binomial probabilities of 0 to 12 successes, which sum to 1 within 10^-9 here."""
+    """Return binomial probabilities of 0 to 12 successes; here they sum to 1 within 10^-9."""
     return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(13)])
 
 
 def quadrature(a: float, h: float, estimates: Doubles, weights: Doubles, width: float) -> float:
-    """Return the relative bias of SGRLD's stationary mean on Gamma(a).
+    """Return the relative bias of SGRLD's stationary mean for a target Gamma(a).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def quadrature(a: float, h: float, estimates: Doubles, weights: Doubles, width: 
 
 
 def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width: float) -> float:
-    """Return the relative bias for bins of one width; see `quadrature` for the parameters."""
+    """Return the relative bias computed with bins of one width; for the parameters see `quadrature`."""
     from scipy.special import ndtr
 
     top = a + 12 * math.sqrt(a) + 25
@@ -214,7 +214,7 @@ HEAD = (
 
 
 def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
-    """Return d log bias / d log h between each step size and the next."""
+    """Return the slope of log bias over log h between each step size h and the next."""
     return [
         math.log(b / b_next) / math.log(h / h_next)
         for (b, b_next), (h, h_next) in zip(pairwise(biases), pairwise(steps), strict=True)
@@ -224,7 +224,7 @@ def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
 def sentences(
     by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> list[str]:
-    """Return sentences on the slopes of SGRLD's bias, and on whether SCIR's bias is zero."""
+    """Return sentences on the slopes of SGRLD's bias, and on whether SCIR has any."""
     text = []
     if quick:
         text.append("few steps: only that it works can be seen from this.")
@@ -250,7 +250,7 @@ def sentences(
 def draw(
     path: Path, by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> Path:
-    """Draw the biases of SGRLD, on logarithmic axes, and of SCIR over the step size."""
+    """Draw the biases over the step size: SGRLD's on logarithmic axes, and SCIR's."""
     figure = new_figure(12.5, 5)
     slopes, zero = figure.subplots(1, 2, width_ratios=(1.2, 1))
     for number, ((a, biases), colour) in enumerate(zip(by_shape.items(), COLOURS, strict=False)):

@@ -46,7 +46,7 @@ _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
 
 
 class Row(NamedTuple):
-    """A row of the table: its sampler, and the defects of the released code in it.
+    """A row of the table: its sampler, and which defects of the released code it reproduces.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ ROWS = {
 
 
 class Released(Mixture):
-    """A mixture with the given row's defects of the released code.
+    """A mixture that reproduces a row's defects of the released code.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Released(Mixture):
 
 
 class MixtureTask(NamedTuple):
-    """One row with one seed, in plain values that can be sent to another process."""
+    """A row with one seed, as plain values that can be sent to another process."""
 
     name: str
     row: Row
@@ -110,7 +110,7 @@ class MixtureTask(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Score and components of a row after some iterations."""
+    """Score and components of a row after a number of iterations."""
 
     iteration: int
     seconds: float
@@ -120,7 +120,7 @@ class Look(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All looks at a finished task; ``averaged`` is the score of its samples or NaN."""
+    """All `Look` records of a finished task, and the averaged score of its samples, or NaN."""
 
     name: str
     seed: int
@@ -130,7 +130,7 @@ class Found(NamedTuple):
 
 
 def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
-    """Sample and score one row."""
+    """Sample and score a row."""
     users = np.arange(len(task.train))
     size = len(users) if task.row.settings.algo == "gibbs" else task.minibatch
     stream = Epochs(task.train, users, size, task.seed, 0)
@@ -193,7 +193,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Return a table line for each row: final values, averaged over seeds."""
+    """Return a table line for each row, with final values averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
         of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]
@@ -218,7 +218,7 @@ def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ..
 
 
 def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str]:
-    """Return sentences on whether SCIR's score is lower, and on numbers of components."""
+    """Return sentences on whether SCIR has a lower score, and on numbers of components."""
     line = {row[0]: row for row in shown if row[1] is not None}
     text = []
     for other in [name for name in ROWS if name not in ("gibbs", "scir")]:
@@ -236,7 +236,7 @@ def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str
 
 
 def draw(path: Path, names: Sequence[str], outcomes: Sequence[Found]) -> Path:
-    """Draw score and number of components over iterations."""
+    """Draw the score and the number of components over iterations."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 

@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of Baker et al. (2018) on SCIR: sparse and dense Dirichlet with minibatches.
+"""Figures 1 and 2 of Baker et al. (2018): SCIR on sparse and dense Dirichlet targets.
 
 The posterior has ten categories, 1000 observations, and prior .1. The sparse target has counts 800,
 100, 100 and seven times 0, and chains start as if each category had 100. The dense target has each
@@ -46,7 +46,7 @@ COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
 class Method(NamedTuple):
-    """A sampler: its label and its step sizes (for SGRLD the paper's epsilon), full and quick."""
+    """A sampler: its label, and its step sizes (SGRLD: the paper's epsilon) for full and quick runs."""
 
     label: str
     steps: tuple[float, ...]
@@ -75,7 +75,7 @@ REFERENCE = {
 
 
 class DirichletTask(NamedTuple):
-    """One row: a target, a sampler, a minibatch size and a step size."""
+    """A row: target, sampler, minibatch size and step size."""
 
     target: str
     method: str
@@ -86,7 +86,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of the chains, and log draws of one component by the first chain, (kept,)."""
+    """The chains' distances, and the first chain's log draws of one component, (kept,)."""
 
     distances: list[float]
     component: Doubles
@@ -151,14 +151,14 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Return the number of observations in each category, (D,); the dense target draws them."""
+    """Return each category's number of observations, (D,); the dense target's are random."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
 
 
 def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
-    """Run and score one row."""
+    """Run and score a row."""
     counts = counts_of(task.target, task.seed)
     n_draws, a = task.kept, np.asarray(counts + ALPHA, np.float64)
     start = a
@@ -199,7 +199,7 @@ def released(
     seed: int,
     share: Callable[[float], None],
 ) -> Doubles:
-    """Run SGRLD as released with the SCIR paper; return log omega, (kept, chains, d).
+    """Run SGRLD as in the code released with the SCIR paper; return log omega, (kept, chains, d).
 
     Its drift is g (alpha - g + N - omega N.) + 1; the correct one is alpha - g + N - omega N.
     """
@@ -222,7 +222,7 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Return the mean Kolmogorov-Smirnov distance of Rosenblatt's d - 1 coordinates to uniform.
+    """Return the mean Kolmogorov-Smirnov distance of d - 1 Rosenblatt transforms from uniform.
 
     ``log_omega``, (draws, d), are the draws; ``a``, (d,), are the shapes of the Dirichlet. The
     result is 1 if a draw is not finite.
@@ -250,7 +250,7 @@ def table(
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each target, minibatch size and method, with any reference value."""
+    """Return a table line per target, minibatch size and method, with its reference value if any."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -271,7 +271,7 @@ def table(
 
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
-    """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
+    """Return sentences on the smallest and largest minibatch, and on the sparse component."""
     text = []
     if quick:
         text.append("few iterations and steps: only that it works can be seen from this.")
@@ -308,7 +308,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draw a component without counts, and distance over the share of data in a minibatch."""
+    """Draw the density of a component without counts, and distance over the minibatch fraction."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)

@@ -47,7 +47,7 @@ RARE = 1e-6
 
 
 class LangevinVariant(NamedTuple):
-    """A sampler of the figure: its coordinates, metric, and whether it has a Metropolis step."""
+    """A sampler in the figure: its coordinates, its metric, and whether it has a Metropolis step."""
 
     label: str
     coordinates: str
@@ -64,7 +64,7 @@ SAMPLERS = {
 
 
 class LangevinTask(NamedTuple):
-    """One sampler with one seed, with all step sizes."""
+    """A sampler with one seed and all step sizes."""
 
     name: str
     seed: int
@@ -73,7 +73,7 @@ class LangevinTask(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Efficiency and accuracy of one sampler with one step size.
+    """Efficiency and accuracy of a sampler with one step size.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; return mean outcomes and a chain's trace, (draws, shown), for each step size."""
+    """Run a task; for each step size return mean outcomes and one trace, (draws, shown)."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,
@@ -165,7 +165,7 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
 
 
 def measure(draws: simplex.Draws, chain: int) -> Outcome:
-    """Return the outcome of one chain."""
+    """Return the outcome of a chain."""
     assert draws.accepted is not None
     phi = np.exp(draws.log_omega[:, chain])
     sizes = [effective_size(series) for series in phi.T]
@@ -180,7 +180,7 @@ def measure(draws: simplex.Draws, chain: int) -> Outcome:
 
 
 def effective_size(series: Doubles) -> float:
-    """Return the effective size of n draws (n,) by Geyer's (1992) initial monotone sequence.
+    """Return the effective number of n draws (n,), by Geyer's (1992) initial monotone sequence.
 
     The result is at least 1 and at most the number of distinct draws. Without this limit, a chain
     that stops moving would look uncorrelated.
@@ -200,12 +200,12 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Return the mean of each field over the given outcomes, of chains or seeds."""
+    """Return the mean of each field over outcomes of chains or seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
 def best_step(outcomes: list[Outcome]) -> int:
-    """Return the index of the step size with the largest mean effective sample size."""
+    """Return the index of the step size with the greatest mean effective sample size."""
     return max(range(len(outcomes)), key=lambda index: outcomes[index].ess_mean)
 
 
@@ -235,7 +235,7 @@ def exact() -> Outcome:
 
 
 def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) -> list[str]:
-    """Return sentences on the sampler with the largest effective sample size, and its bias."""
+    """Return sentences on the sampler with the largest effective sample size, and on its bias."""
     text = []
     if setting.quick:
         text.append("few iterations: only that it works can be seen from this.")
@@ -271,7 +271,7 @@ def draw(
     best: dict[str, int],
     setting: ExperimentSetting,
 ) -> Path:
-    """Draw effective sample size and bias over the step size, and traces at the best step size."""
+    """Draw effective sample size and bias over step size, and traces at the best step size."""
     figure = new_figure(12.5, 8.2)
     rows = figure.subfigures(2, 1, height_ratios=(1.15, 1))
     size, bias = rows[0].subplots(1, 2)

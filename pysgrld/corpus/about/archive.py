@@ -1,4 +1,4 @@
-"""Archive of the details of documents: columns with their kinds, and values stored by kind.
+"""Archive of the details of documents: columns with their kinds, and their values by kind.
 
 Texts have a separate archive.
 """
@@ -84,7 +84,7 @@ def write_about(
     *,
     read: int | None = None,
 ) -> dict[str, Any]:
-    """Write the columns of the documents that stay to archives in the folder of a corpus.
+    """Write the columns of the documents that stay in a corpus to archives in the corpus's folder.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def write_about(
 
 
 class _Automatic:
-    """Writer of the columns that are kept by default, which reports them in one message.
+    """Writer of the columns that are kept by default; it reports all of them in one message.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class _Automatic:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a text with the first column names, and the number of further names."""
+    """Return a text that lists the first column names and states how many more there are."""
     shown = ", ".join(name[:40] for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 
@@ -359,7 +359,7 @@ def write_column(
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
-    """Count the documents with the id of an earlier document, from hashes in a temporary file."""
+    """Count the documents that have the id of an earlier document, by hashes in a temporary file."""
     file, position = GrowingFile(path, "<i8"), 0
     for piece in source.values.pieces(source.rows()):
         values = piece.values()

@@ -1,4 +1,4 @@
-"""Collection of the details of documents on disk during reading; values keep their spelling."""
+"""Collection of documents' details on disk while inputs are read; values keep their spelling."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ID, TITLE, COLUMN = "id", "title", "column"
 
 
 class Piece(NamedTuple):
-    """Values of one column for consecutive documents: tags, lengths, and the concatenated bytes."""
+    """Values of a column for consecutive documents: type tags, lengths, and concatenated bytes."""
 
     tags: npt.NDArray[np.uint8]
     lengths: Int64s
@@ -55,12 +55,12 @@ class SpelledColumn(NamedTuple):
     text: Vector
 
     def spans(self, rows: Int64s) -> tuple[Int64s, Int64s]:
-        """Return the starts and the lengths of values; -1 stands for a row without a value."""
+        """Return the start and the length of each row's value; a row number of -1 means no value."""
         starts, ends = between(self.ends, np.maximum(rows, 0))
         return starts, np.where(rows < 0, 0, ends - starts)
 
     def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
-        """Yield the values of rows, in bounded memory; -1 stands for a row without a value."""
+        """Yield the values of the given rows in bounded memory; a row number of -1 means no value."""
         for block in rows:
             tags = np.where(block < 0, np.uint8(MISSING), self.tags.gather(np.maximum(block, 0)))
             starts, lengths = self.spans(block)
@@ -76,7 +76,7 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Values of one column as they were spelled, on disk; trailing missing values are not stored.
+    """Values of one column in a file, as they were spelled; trailing missing values are not stored.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Add values, some perhaps missing, for the documents after the first ``before`` ones."""
+        """Add values, which may be missing, for the documents that follow the first ``before`` ones."""
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
@@ -115,7 +115,7 @@ class GrowingColumn:
         self.text.append(b"".join(texts))
 
     def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
-        """Add several texts in one fast step; return False if a text has a NUL character."""
+        """Add several texts in one fast step, or return False if a text has a NUL character."""
         data = "\0".join(values).encode("utf-8", "replace")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
         if len(ends) != len(values) - 1:
@@ -136,11 +136,11 @@ class GrowingColumn:
             self.lengths.append(np.zeros(gap, np.int64))
 
     def flush(self) -> list[int]:
-        """Force all data to disk, and return the record to resume from."""
+        """Force all data to disk, and return the record from which writing can resume."""
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return the values of the first ``size`` documents, which can be read by row."""
+        """Return the values of the first ``size`` documents as a column that can be read by row."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -213,7 +213,7 @@ class DetailsCollector:
         self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
 
     def is_automatic(self, role: str, name: str) -> bool:
-        """Return True if a column is kept by default, and not because the user requested it."""
+        """Return True if a column is kept only by default, not because the user named it."""
         wanted = self._wanted
         is_default = wanted is not None and wanted.automatic and name not in wanted.columns
         return is_default and role == COLUMN
@@ -237,7 +237,7 @@ class DetailsCollector:
         ]
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add details of the next documents; ``base`` documents are in earlier inputs."""
+        """Add the details of the next documents; ``base`` documents were in earlier inputs."""
         first, size = self.documents, len(details)
         # files are numbered in order; a file of the previous documents keeps its number
         last: dict[tuple[int, str], int] = {}
@@ -302,7 +302,7 @@ class DetailsCollector:
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the record to resume from."""
+        """Force all data to disk, and return the record from which collection can resume."""
         for file in self.origin.values():
             file.flush()
         return {

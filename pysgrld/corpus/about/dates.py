@@ -37,7 +37,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Value of a numeric date for each order of its parts; None if it is no date in an order."""
+    """Values of a numeric date, one for each order of day, month and year; None if invalid in it."""
 
     year_first: int | None
     day_first: int | None
@@ -45,7 +45,7 @@ class NumericDate(NamedTuple):
 
 
 def numeric_date(text: bytes) -> NumericDate | None:
-    """Read a date such as 14.05.2001, 05/14/2001 or 2001/05/14, with or without a time of day.
+    """Parse a date such as 14.05.2001, 05/14/2001 or 2001/05/14, with or without a time of day.
 
     With dots, the day comes before the month: 05.06.2001 is in June.
 
@@ -75,7 +75,7 @@ def numeric_date(text: bytes) -> NumericDate | None:
 
 
 def named_date(text: bytes) -> int | None:
-    """Read a date with an English name of a month: May 2001, 14 May 2001, RFC 2822, Twitter's.
+    """Parse a date with an English month name: May 2001, 14 May 2001, RFC 2822, Twitter's form.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def named_date(text: bytes) -> int | None:
 
 
 def date_by_format(text: bytes, form: str) -> int | None:
-    """Read a date by a format of ``strptime``.
+    """Parse a date in a given format of ``strptime``.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def date_by_format(text: bytes, form: str) -> int | None:
 
 
 def time_of(value: bytes | float) -> int | None:
-    """Read a date in any unambiguous notation, or a number that stands for a time.
+    """Parse a date in any unambiguous notation, or a number that stands for a time.
 
     The size of a number decides its meaning: 20010514 is a day; seconds, milliseconds or
     microseconds since 1970 are recognised from 1973 on; serial numbers of Excel for days from 1954
@@ -162,7 +162,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Separate the time of day, at any position in the text, from the date."""
+    """Split a text into its time of day, which may be at any position, and the date."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

@@ -1,4 +1,4 @@
-"""Details of documents in memory: the origin, id, title, other fields and text of each.
+"""Details of documents in memory: origin, id, title, other fields and text of each document.
 
 The kind of a column is known only after its last value. Until then, values are stored as UTF-8,
 each with a tag for its type in the input.
@@ -27,11 +27,11 @@ SHORT = 256
 
 
 class FieldError(Exception):
-    """Field of a record that cannot be kept; the message names the field and the reason."""
+    """Error for a field of a record that cannot be kept; the message names field and reason."""
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error for documents that together have more than `MOST` columns."""
+    """Return the error for documents that have more than `MOST` columns in total."""
     return CorpusError(
         f"the documents have more than {MOST} columns: instead of all, name the columns to keep"
     )
@@ -136,11 +136,11 @@ class WantedFields(NamedTuple):
         )
 
     def is_optional(self, name: str) -> bool:
-        """Return True if a field that cannot be a column is left out without an error."""
+        """Return True if a field that cannot become a column is left out without an error."""
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return the given names of fields that are kept, without the text fields."""
+        """Return those of the given field names that are kept, other than text fields."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -246,7 +246,7 @@ class FieldReader:
         self.titles.append(title)
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
-        """Add the fields of a record that the user has not named, except long and nested values."""
+        """Add the fields that the user did not name, except fields with long or nested values."""
         if self._keys != record.keys():  # most records have the same fields as the previous one
             self._keys = dict.fromkeys(record).keys()
             room = MOST - max(len(self._seen), len(self._left_out))
@@ -274,7 +274,7 @@ class FieldReader:
         self._take_short(record)
 
     def _short_columns(self) -> dict[str, Sequence[Any]]:
-        """Return the columns of the fields that the user has not named."""
+        """Return the columns of the fields that the user did not name."""
         columns: Iterable[tuple[str, Sequence[Any]]]
         if len(layouts := {*self._names}) == 1:
             columns = zip(layouts.pop(), zip(*self._others, strict=True), strict=True)
@@ -288,7 +288,7 @@ class FieldReader:
         return {name: column for name, column in columns if name not in self._left_out}
 
     def _check_time(self, value: Any) -> None:
-        """Raise `FieldError` if a value can be neither a number nor a date."""
+        """Raise `FieldError` if a value is neither a number nor a date."""
         rules, name = self.wanted.rules, (self.wanted.time or "")[:40]
         text = spelled(value, self.typed)[1]
         if rules.is_missing(text):
@@ -300,7 +300,7 @@ class FieldReader:
             )
 
     def fields(self) -> Fields:
-        """Return the fields of the records that were added since the last call."""
+        """Return the fields of the records added since the last call."""
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
         columns = self.columns | self._short_columns()
@@ -409,7 +409,7 @@ class DocumentDetails:
 def document_id(
     field: str | None, file: str, record: int, several_inputs: bool, piece: int = 0
 ) -> str:
-    """Return the id of a document.
+    """Return the id of a document from an id field, or else from its file and record number.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Documents of a stream; `names` returns their ids and fields, each once and in order.
+    """Documents of a stream, with `names` to get their ids and fields, once each and in order.
 
     Parameters
     ----------

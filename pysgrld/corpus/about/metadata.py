@@ -1,4 +1,4 @@
-"""Ids, titles and columns from a separate file, matched to documents by order or by id."""
+"""Ids, titles and columns from a separate file, which is matched to documents by order or id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLED, UNIQUE = 1000, 0.9
 
 
 class Metadata:
-    """Contents of a file of metadata, to be matched to the documents of a corpus.
+    """Contents of a metadata file, to be matched to the documents of a corpus.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Metadata:
     def sources(
         self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Return the columns of the file, each with the rows that match the documents.
+        """Return the columns of the file, each with the rows that belong to the documents.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Metadata:
             yield np.where(positions < self.collector.documents, positions, -1)
 
     def _check_order(self, names: _Names, rows: Rows) -> None:
-        """Refuse to match rows by order if the numbers of rows and documents may differ.
+        """Raise an error if rows are to be matched by order but may not correspond to the documents.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> tuple[str, str] | None:
-        """Return the column that matches most ids or file names; None if less than half match."""
+        """Return the column that most often matches ids or file names; None if under half match."""
         sample = next((names.of(block[:SAMPLED]) for block in rows() if len(block)), None)
         if sample is None or not sample.is_named:
             return None
@@ -276,7 +276,7 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names of a block of documents.
+    """Names of the documents in a block.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four lists: ids, names without suffix, names without folder, and without both."""
+        """Return four lists: ids, then file names without suffix, without folder, and without both."""
         pairs = [*zip(self.called, self.is_file, strict=True)]
         bases = [name.rpartition("/")[2] if is_file else name for name, is_file in pairs]
         return [
@@ -320,7 +320,7 @@ class _Names:
         self._file, self._record = (documents.origin[part].vector() for part in ("file", "record"))
 
     def of(self, block: Int64s) -> _Named:
-        """Return the names of the documents at the given positions."""
+        """Return the names of the given documents of the corpus."""
         files, records = self._file.gather(block), self._record.gather(block).tolist()
         distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
         names = [name.decode() for name in _values(self.files, distinct)]
@@ -334,7 +334,7 @@ class _Names:
 
 
 class _Table:
-    """Index from the hash of an id to the first row with this id."""
+    """Index that maps the hash of an id to the first row with this id."""
 
     def __init__(self, hashes: Array) -> None:
         self._order = np.argsort(hashes, kind="stable")
@@ -342,7 +342,7 @@ class _Table:
         self.repeated = int((self._hashes[1:] == self._hashes[:-1]).sum())
 
     def rows(self, names: list[str]) -> Int64s:
-        """Return the row of each name, or -1 if no row has the name."""
+        """Return the row number of each name, or -1 if no row has this name."""
         wanted = _hashes([name.encode() for name in names])
         if not len(self._hashes):
             return np.full(len(wanted), -1)

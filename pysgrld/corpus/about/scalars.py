@@ -25,7 +25,7 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the type tag of a value, and its text in UTF-8; an empty value or NaN is missing.
+    """Return the type tag of a value and its UTF-8 text; an empty value or NaN counts as missing.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def real(value: bytes) -> float | None:
 
 
 def microseconds(value: bytes) -> int | None:
-    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC if it has no time zone.
+    """Return the microseconds from 1970 to an ISO 8601 date or time; UTC unless it has a zone.
 
     A month without a day, such as 2001-05, stands for its first day.
 
@@ -119,7 +119,7 @@ def microseconds(value: bytes) -> int | None:
 
 
 def iso(value: int) -> str:
-    """Return a time in ISO 8601, in UTC without time zone; at midnight, only the date.
+    """Return a time in ISO 8601, in UTC without a time zone; midnight is written as a date only.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from pysgrld.types import Int64s
 
 
 class Column(NamedTuple):
-    """A column that documents have.
+    """A column of values of the documents.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the SHA-256 of all files, or only of files with a changed size or time.
+        """Check the SHA-256 of all files, or only of files with a changed size or modification time.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class About:
                 raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the id of each document: from a field, else its file name or record number."""
+        """Return the id of each document: an id field, or else its file name or record number."""
         rows = self._rows(rows)
         keys, several = self._own(ID, rows), self.several_inputs
         return [
@@ -181,7 +181,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the given names that are names of files from which documents come."""
+        """Return the given names that are names of files of the documents."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -194,14 +194,17 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return each document's number as a piece of a long document, from 1; 0 if it is whole."""
+        """Return each document's piece number within its long document, from 1; 0 if it is no piece."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of input documents before each, omitted ones too; -1 if unknown."""
+        """Return the number of input documents before each document, or -1 if it is unknown.
+
+        Omitted documents count too.
+        """
         rows = self._rows(rows)
         if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
             return self._vector("origin-place.npy", "<i8").gather(rows)
@@ -242,7 +245,7 @@ class About:
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Return all details of the given documents, in the form that reading inputs returns.
+        """Return all details of the given documents, in the form in which inputs are read.
 
         Parameters
         ----------
@@ -275,7 +278,7 @@ class About:
         )
 
     def stored_texts(self) -> StoredTexts | None:
-        """Return the texts as stored in the archive, or None if no texts are kept."""
+        """Return the texts as stored in the archive, or None if no texts are stored."""
         if self._texts is None and self.has_texts:
             self._texts = StoredTexts(
                 *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
@@ -325,7 +328,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Turn errors of an archive not written by sgmc into the error for a changed archive."""
+        """Report errors in archives not written by sgmc as the error for a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

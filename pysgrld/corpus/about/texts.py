@@ -1,4 +1,4 @@
-"""Texts of documents, compressed in frames that are read one at a time, and sampled if they are many.
+"""Texts of documents in compressed frames, which are read singly; too many texts are sampled.
 
 A frame is a few hundred kilobytes of whole documents. If the compressed size is limited, a
 document's text is kept as long as its key, a hash of its number, is below a threshold, which is
@@ -52,7 +52,7 @@ MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
 
 def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
-    """Return pseudorandom 64-bit hashes of document numbers (the finaliser of SplitMix64).
+    """Return pseudorandom 64-bit hashes of document numbers, by the finaliser of SplitMix64.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame that is being compressed: its size, the ends of its texts, and their rows."""
+    """A frame whose compression is running: its size, the ends of its texts, and their rows."""
 
     packed: Future[bytes]
     size: int
@@ -124,7 +124,7 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Add the texts of the next documents, except texts that are empty or too long."""
+        """Add the texts of the next documents, except empty texts and texts that are too long."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
@@ -139,7 +139,7 @@ class TextWriter:
                     self._frame()
 
     def _frame(self, *, last: bool = False) -> None:
-        """Compress the waiting texts as a frame; halve the texts while they exceed the limit."""
+        """Compress the waiting texts into a frame; drop half of all texts while they exceed the limit."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -164,7 +164,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus, whose documents follow the first ``before`` documents.
+        """Add all texts of a stored corpus; its documents follow the first ``before`` documents.
 
         Raises
         ------
@@ -190,7 +190,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write compressed frames in order, until at most `bytes_left` bytes of texts wait."""
+        """Write compressed frames, in order, until at most `bytes_left` bytes of texts are waiting."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()
@@ -201,7 +201,7 @@ class TextWriter:
             self.files[ROWS].append(frame.rows)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the state from which another writer can continue."""
+        """Force all data to disk, and return the state from which another writer can resume."""
         self._write(0)
         sizes = {name: file.flush() for name, file in self.files.items()}
         return {
@@ -214,13 +214,13 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove files that the latest recorded state does not refer to."""
+        """Remove files that the last recorded state does not refer to."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
 
     def stored(self) -> StoredTexts:
-        """Open the texts in the frames written so far."""
+        """Open the texts of all frames written so far."""
         return StoredTexts(*(file.vector() for file in self.files.values()))
 
     @property
@@ -229,7 +229,7 @@ class TextWriter:
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write the texts of the documents that stay to an archive, and sync it to disk.
+        """Write the texts of the documents that stay in the corpus to an archive, and sync it to disk.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class TextWriter:
 
 
 class StoredTexts:
-    """Texts in frames, read by the rows of their documents.
+    """Texts stored in frames, which are read by the row numbers of their documents.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Return the texts of documents, or None for a missing text; each frame is read once."""
+        """Return the text of each document, or None if it is missing; each frame is read only once."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
@@ -319,7 +319,7 @@ class StoredTexts:
         return row_texts
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
-        """Decompress a frame, and return the texts between the given edges."""
+        """Decompress a frame and split it into texts at the given positions."""
         if frame >= len(self._packed):
             raise changed(self._path)
         first = int(self._plain[frame - 1]) if frame else 0

@@ -1,4 +1,4 @@
-"""Detection of missing values in a column, and of the kind and notation of its other values.
+"""Detection of a column's missing values, and of the kind and notation of its other values.
 
 The notation of numbers and dates is a property of a whole column: 1,234 is more than a thousand in
 one column and about one and a quarter in another. Each value is therefore tested for all notations,
@@ -98,17 +98,17 @@ class ValueRules:
         object.__setattr__(self, "_missing", frozenset(texts))
 
     def is_missing(self, value: bytes) -> bool:
-        """Return True if the text stands for a missing value."""
+        """Return True if a text stands for a missing value."""
         return value.strip() in self._missing
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
-        """Return values without blanks around them, and empty bytes for missing values."""
+        """Return the values without surrounding blanks; a missing value becomes empty bytes."""
         values = [*values]
         trimmed = {v: b"" if (text := v.strip()) in self._missing else text for v in {*values}}
         return [trimmed[value] for value in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
-        """Return True if a value fits the given kind in any notation, or is missing."""
+        """Return True if a value is missing, or has the given kind in any notation."""
         text = value.strip()
         if text in self._missing:
             return True
@@ -122,7 +122,7 @@ class ValueRules:
         return kind not in PARSERS or PARSERS[kind](text) is not None
 
     def _notations(self, text: bytes) -> int:
-        """Return the bits of all notations of numbers and dates that a text fits."""
+        """Return a bit mask of all notations of numbers and dates that a text fits."""
         if self.date_format is None:  # test the most frequent notations first
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
@@ -259,14 +259,14 @@ class _Tally:
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value with the bit ``bit`` and without the bit ``without``, or an empty text."""
+        """Return a value that has the bit ``bit`` but not the bit ``without``; an empty text if none."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return next(iter(examples)).decode(errors="replace")[:40]
         return ""
 
     def best(self, candidates: Iterable[int]) -> tuple[int, int]:
-        """Return the first notation that fits the most values, and the number of values it fits."""
+        """Return the first notation that fits the most values, and the number of these values."""
         best = max(candidates, key=self.fitting)
         return best, self.fitting(best)
 
@@ -349,7 +349,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Return a message about categories that differ only in upper and lower case, if any."""
+    """Return a message about categories that differ only in capitalisation, if there are any."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")
@@ -362,7 +362,7 @@ def _alike(levels: set[bytes]) -> list[str]:
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
-    """Return the reading of a column of numbers, in the notation that fits the most values."""
+    """Return how to read a column of numbers: in the notation that fits the most values."""
     candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
     bit, fitting = tally.best(candidates)
     percent = bit >= 1 << _PERCENT
@@ -393,7 +393,7 @@ def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
-    """Return the reading of a column of dates, or None if too few values are dates of one notation.
+    """Return how to read a column of dates, or None if too few values are dates in one notation.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Table of the formats: how files of each format are detected, and which function reads them.
+"""Table of the file formats: how each one is detected, and which function reads it.
 
 To add a format, add a module with its reader to this package, and a row to `FORMATS`. The module is
 imported only when a file of the format is read. `pysgrld.corpus.steps` reads folders.
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """A file format: how its files are recognised, its name in messages, and its reader.
+    """A file format: how to recognise its files, its name in messages, and its reader.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class Format(NamedTuple):
     sure: bool = False
 
     def matches(self, head: bytes, name: str) -> bool:
-        """Return True if the first bytes of a file match this format."""
+        """Return True if the first bytes and the name of a file fit this format."""
         if self.begins is None or not self.begins.match(head):
             return False
         return self.check is None or self.check(head, name)
 
     def function(self) -> Any:
-        """Import the module of the reader, and return the reader."""
+        """Import the reader's module, and return the reader."""
         module, _, name = self.reader.rpartition(".")
         return getattr(import_module(f"{__name__}.{module}"), name)
 
@@ -120,14 +120,14 @@ class Format(NamedTuple):
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return False if a file has a byte order mark of UTF-16 but is not XML; else return True."""
+    """Return False if a file begins with a UTF-16 byte order mark but is not XML, else True."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
 
 
 def _is_ldac(head: bytes, name: str) -> bool:
-    """Return True if, in most lines of the head, the first number is the line's number of pairs.
+    """Return True if most lines of the head begin with the number of pairs that follow on the line.
 
     Most lines are enough: a single different number is more likely an error than a label, and a
     label is hardly ever equal to the number of pairs by chance. For a suffix of SVMlight return
@@ -379,7 +379,7 @@ def recognise(head: bytes, name: str) -> Format:
 
 
 def named_as_counts(name: str) -> bool:
-    """Return True if a file name (without a suffix of compression) is usual for files of counts."""
+    """Return True if a file name, without a compression suffix, is usual for files of counts."""
     return any(
         name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))

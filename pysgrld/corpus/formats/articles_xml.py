@@ -1,4 +1,4 @@
-"""Articles in XML: exports of PubMed, and full texts in JATS (PubMed Central, publishers).
+"""Articles in XML: PubMed exports, and full texts in JATS from PubMed Central and publishers.
 
 xml.etree parses the file while it is read, so that memory is bounded by one article. The document
 type that such files name is not fetched; a file with declarations of its own is not recognised, and
@@ -45,7 +45,7 @@ _KNOWN = ("id", "title", "abstract", "year")
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list that PubMed exports as XML."""
+    """Yield one document for each work of a list exported by PubMed as XML."""
     tags = {"PubmedArticle": _pubmed, "PubmedBookArticle": _pubmed}
     yield from texts_of(
         articles_in(source, context, by_name(tags)), source, context, "work", _KNOWN
@@ -53,7 +53,7 @@ def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def jats(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each article in JATS; `abstract` and `body` are fields."""
+    """Yield one document for each JATS article; `abstract` and `body` are fields."""
     known_elements = (*_KNOWN, "body")
     articles = articles_in(source, context, by_name({"article": _jats}))
     yield from texts_of(articles, source, context, "article", known_elements)
@@ -72,12 +72,12 @@ ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return a function that finds the reader of an element by the element's name, at any depth."""
+    """Return a function that finds the reader of an element, at any depth, by the element's name."""
     return lambda name, depth: tags.get(name)
 
 
 def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterator[Numbered]:
-    """Yield the articles of a file, numbered from 1.
+    """Yield the articles of a file with their numbers, from 1.
 
     Parameters
     ----------
@@ -139,17 +139,17 @@ def _pieces(source: Lines) -> Iterator[bytes]:
 
 
 def name_of(element: Element) -> str:
-    """Return the name of an element without its namespace."""
+    """Return the name of an element without the namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _text(element: Element | None) -> str:
-    """Return all text of an element on one line."""
+    """Return all text in an element as one line."""
     return "" if element is None else " ".join("".join(element.itertext()).split())
 
 
 def _pubmed(work: Element) -> dict[str, Any]:
-    """Return the fields of a work of PubMed."""
+    """Return the fields of a work in PubMed's XML."""
 
     def every(path: str) -> list[str]:
         return [text for element in work.iterfind(path) if (text := _text(element))]
@@ -222,7 +222,7 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return the text of an element, one line per paragraph, without figures and references."""
+    """Return an element's text, one paragraph per line, without figures and references."""
     if element is None:
         return ""
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Chats that WhatsApp exports as text, in which each message begins with its time and author."""
+"""Chats exported by WhatsApp as text, in which each message begins with its time and author."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the messages of a chat, each with its number; leave out notices of WhatsApp itself."""
+    """Yield the messages of a chat with their numbers, without WhatsApp's own notices."""
     number, message = 0, dict[str, str]()
     for _, line in lines_of(context, source):
         match = _MESSAGE.match(line)

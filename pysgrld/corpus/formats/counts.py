@@ -1,4 +1,4 @@
-"""Functions that formats of counts share: find the words of a file, and group entries by document.
+"""Functions shared by formats of counts: find a file's words, and group entries by document.
 
 Entries that are not in order are sorted by document first. If they are more than fit into one run
 in memory, sorted runs are written to a temporary file without a name, which the system always
@@ -42,7 +42,7 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Return the words of a file of counts, from ``--vocab`` or the file next to it, or None.
+    """Return the words of a file of counts: from ``--vocab`` or a neighbouring file, else None.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def words_of_counts(
 
 
 def not_transposed(context: Context, source: Lines) -> None:
-    """Refuse --transpose for a format with one document per line.
+    """Refuse --transpose for a format whose lines are documents.
 
     Raises
     ------
@@ -141,12 +141,12 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
-    """Refuse a file of counts because one of its lines is longer than the limit."""
+    """Refuse a file of counts that has a line above the maximum length."""
     raise CorpusError(f"{message}: this is no file of counts", path, line)
 
 
 def quoted(field: bytes) -> str:
-    """Return a field of a file in quotation marks for a message, cut to 40 bytes.
+    """Return a field of a file in quotation marks for a message, shortened to 40 bytes.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def quoted(field: bytes) -> str:
 
 
 def wrong_count(field: bytes, strict: bool) -> str:
-    """Return the message about a field that is no count, or an empty text if it is a count.
+    """Return a message if a field is not a valid count, else an empty text.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def wrong_count(field: bytes, strict: bool) -> str:
 
 
 class Entries(NamedTuple):
-    """A part of the entries of a matrix of counts.
+    """Some of the entries of a count matrix.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ def canonical(
     first: int = 1,
     add_up: bool = False,
 ) -> tuple[Int64s, Int32s, Int32s]:
-    """Sort the words of each document; merge or refuse repeated words.
+    """Sort the words within each document, and merge or refuse repeated words.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Swap rows and columns, so that rows are documents; line numbers stay unchanged.
+    """Swap rows and columns so that rows are documents; the line numbers stay unchanged.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
 
 
 class Grouping:
-    """Grouping of entries, which are sorted by document, into blocks of whole documents.
+    """Grouping of entries, already sorted by document, into blocks of whole documents.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield blocks of documents, with the number of each document, from 1.
+        """Yield blocks of documents, with the number of each document, counted from 1.
 
         Documents without entries are yielded as empty rows if documents keep their place.
         """
@@ -391,7 +391,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield the first n held entries (whole documents) as a block, and remove them."""
+        """Yield the first n waiting entries, which are whole documents, as a block; remove them."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):
@@ -431,7 +431,7 @@ class Grouping:
 
 
 def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
-    """Sort entries by document, but not within a document.
+    """Sort entries by document; the words within a document stay unsorted.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
 
 @dataclass
 class _Run:
-    """Sorted run: its next records, and the position and the number of its other records in the file."""
+    """A sorted run: its next records, and the file position and number of its remaining records."""
 
     ready: Array
     start: int = 0
@@ -486,7 +486,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
-    """Merge sorted runs, with only a part of each run in memory."""
+    """Merge sorted runs; only a part of each run is in memory."""
     portion = max(RUN // len(runs), 1)
     while True:
         for run in runs:

@@ -1,4 +1,4 @@
-"""Counts that are written as text: UCI bag of words, Matrix Market, LDA-C and SVMlight (also libsvm).
+"""Counts stored as text: UCI bag of words, Matrix Market, LDA-C and SVMlight (libsvm).
 
 In the first two, a header with the number of entries precedes lines "document word count". A UCI
 file begins with three lines D, W, NNZ; its documents are in order. A Matrix Market file has a
@@ -61,7 +61,7 @@ _NUMBERS: dict[bytes, int] = {
 
 
 def read_uci(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header and find the words; entries are read when the result is iterated."""
+    """Read the header, and find the words; iteration over the result then reads the entries."""
     lines = source.lines(refuse_line)
     head = b""
     while head.count(b"\n") < 3 and (line := next(lines, b"")):
@@ -79,7 +79,7 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header and find the words; entries are read when the result is iterated.
+    """Read the header, and find the words; iteration over the result then reads the entries.
 
     Documents are rows. Entries in the order of documents are streamed; other entries are sorted
     first, on disk if they are many.
@@ -118,7 +118,7 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _banner(line: bytes, label: str) -> int:
-    """Check the first line of a Matrix Market file, and return the notation of its numbers."""
+    """Check the first line of a Matrix Market file, and return how its numbers are written."""
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
@@ -146,7 +146,7 @@ def _banner(line: bytes, label: str) -> int:
 
 
 def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
-    """Sort entries by document, if the first entries are out of order.
+    """Sort entries by document if the first entries are out of order.
 
     In a file that was written row by row, the document never decreases, and the word decreases at
     the start of a new row; in a file that was written by columns, it is the other way round. In a
@@ -170,7 +170,7 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
 
 
 def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
-    """Yield entries; refuse a document that follows a document with a higher number."""
+    """Yield entries; raise an error if a document follows one with a higher number."""
     last = 0
     for part in parts:
         if len(part.rows):
@@ -189,7 +189,7 @@ def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
 
 
 class _Header(NamedTuple):
-    """Numbers in the header of a file of entries, and their lines.
+    """The numbers in the header of a file of entries, with the lines on which they are.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class _Header(NamedTuple):
 def _header_of(
     fields: list[bytes], lines: tuple[int, int, int], first: int, label: str, form: str
 ) -> _Header:
-    """Check the three numbers of a header.
+    """Check the three numbers of a header, and return the header.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _header_of(
 def _entries(
     label: str, header: _Header, form: int, ordered: bool, blocks: Iterator[bytes]
 ) -> Iterator[Entries]:
-    """Parse all entries and check them against the header.
+    """Parse all entries, and check them against the header.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ _COMMENT = "# Column indices are zero-based"
 
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words; documents are read when the result is iterated."""
+    """Find the words; iteration over the result then reads the documents."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
@@ -347,7 +347,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words and the lowest id; documents are read when the result is iterated."""
+    """Find the words and the lowest word id; iteration over the result then reads the documents."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     range_match = _SAID.match(source.head)
@@ -368,7 +368,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _has_zero(block: bytes) -> bool:
-    """Return True if the id 0 occurs in the given lines, outside comments."""
+    """Return True if any of the given lines has the id 0 outside a comment."""
     if b"#" in block:
         block = re.sub(rb"#[^\n]*", b"", block)
     return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
@@ -381,7 +381,7 @@ def _documents(
     labelled: bool,
     explain: Callable[[bytes, int, int], str],
 ) -> Iterator[tuple[Documents, Int64s]]:
-    """Yield the documents of a file in blocks, with the line of each document.
+    """Yield the documents of a file in blocks, with the line number of each document.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def _documents(
 
 
 def _explain_ldac(line: bytes, first: int, last: int) -> str:
-    """Return the message about a wrong line of LDA-C."""
+    """Return the message about an invalid line in LDA-C."""
     fields = line.split()
     if not fields:
         return "a blank line; a document without words is a line 0"
@@ -449,7 +449,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
-    """Return the message about a wrong line of SVMlight."""
+    """Return the message about an invalid line in SVMlight."""
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
@@ -471,7 +471,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:
-    """Return the message about a field that is no word id, or an empty text if it is one."""
+    """Return a message if a field is not a valid word id, else an empty text."""
     if not field.isdigit():
         return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:

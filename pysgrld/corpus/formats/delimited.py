@@ -1,4 +1,4 @@
-"""CSV and TSV: the header names the fields, and one field of each record is the text.
+"""CSV and TSV: the header names the fields, one of which is the text of the document.
 
 A record is bad if a quote in it is never closed, or if text follows a closing quote. If bad records
 are skipped, reading resumes at the second line of the bad record. In a table separated by tabs, a
@@ -103,7 +103,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """Iterator over lines that keeps the lines of the current record, which may be read again.
+    """Iterator over lines that stores the lines of the current record so that they can be reread.
 
     Attributes
     ----------
@@ -127,13 +127,13 @@ class _RecordLines:
         self.size = 0
 
     def back(self, n_lines: int) -> None:
-        """Push back the lines of the record, except the first `n_lines`, to be read again."""
+        """Push back the lines of the record after the first `n_lines`, so that they are read again."""
         again = self.record[n_lines:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Push back the first line of the record too, after `back` has pushed back the others."""
+        """Push back the first line of the record as well, after `back` pushed back the others."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 
@@ -167,7 +167,7 @@ class _RecordLines:
 def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
-    """Yield good and bad records, each with the number of its first line."""
+    """Yield valid and invalid records, each with the number of its first line."""
     parser = csv.reader(
         lines,
         delimiter=delimiter,
@@ -223,7 +223,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record; return None if it lacks fields of the header."""
+    """Split the first line of the record into cells; None if their number differs from the header."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -231,12 +231,12 @@ def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """Return a cell without its quotes if all of it is quoted."""
+    """Return a cell without its quotation marks if the whole cell is quoted."""
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a record looks like a separate record.
+    """Return True if each line of a record looks like a record of its own.
 
     Two fields are enough evidence only if one of them is a number, because a text with line breaks
     may have a comma in each line.
@@ -254,7 +254,7 @@ def _swallows(record: list[str], delimiter: str) -> bool:
 def _names(
     lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
 ) -> tuple[str, list[str]]:
-    """Skip the lines above the table, and return the delimiter and the names of the fields."""
+    """Skip the lines above the table, and return the delimiter and the field names."""
     options, fields = context.options, context.wanted
     of_texts = (
         fields.text is not None
@@ -305,7 +305,7 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Return the delimiter of a table, and the fields of its header.
+    """Return the delimiter of a table and the fields of its header.
 
     The delimiter is the first one that separates the text fields in the header, or else the one
     that separates most fields.

@@ -1,4 +1,4 @@
-"""Files of elements <DOC> ... </DOC>: collections of TREC, and dumps that wikiextractor converted.
+"""Files of elements <DOC> ... </DOC>: TREC collections, and dumps converted by wikiextractor.
 
 They look like XML but are not: characters may be unescaped, and a root element is missing. So each
 document is the text between a pair of these tags; documents are read one by one.
@@ -28,12 +28,12 @@ _TEXT = "TEXT"
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element; the element's attributes and child elements are fields."""
+    """Yield one document per element; its attributes and child elements become fields."""
     yield from texts_of(_documents(context, source), source, context, "document", title="headline")
 
 
 def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the documents of a file, each with its number.
+    """Yield the documents of a file with their numbers.
 
     Raises
     ------
@@ -91,5 +91,5 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
 
 
 def _plain(text: str) -> str:
-    """Remove the tags from a text, and replace its entities by characters."""
+    """Remove the tags from a text, and replace its entities by the characters that they stand for."""
     return html.unescape(_TAG.sub(" ", text)).strip()

@@ -1,4 +1,4 @@
-"""The text of web pages, Word documents and PDF files, one document per file.
+"""Texts of web pages, Word documents and PDF files; each file is one document.
 
 selectolax parses web pages, lxml (installed with python-docx) Word documents, and pypdf PDF files;
 python-docx and pypdf are optional. A parser is imported only when a file of its format is read.
@@ -63,7 +63,7 @@ _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
 def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
-    """Return the visible text of a page, with one line per block, and the title of the page.
+    """Return a page's visible text, with one block per line, and its title.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
 
 
 def check_tags(data: bytes) -> None:
-    """Raise if a page is nested so deeply that its parser would take quadratic time.
+    """Raise an error if a page is nested so deeply that its parser would take quadratic time.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def check_tags(data: bytes) -> None:
 
 
 def shown(text: str) -> tuple[bytes, str | None]:
-    """Return the visible text of a page, with one line per block, and the title of the page."""
+    """Return a page's visible text, with one block per line, and its title."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(text)
@@ -110,7 +110,7 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a page by its declaration, or as UTF-8 if it has none or --encoding is given."""
+    """Decode a page as it declares, or as UTF-8 if it declares nothing or --encoding is given."""
     encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
     if options.encoding == UTF8 and says is not None:
         try:
@@ -131,7 +131,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
 
 
 def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of a Word document, with one line per paragraph.
+    """Return the text of a Word document, with one paragraph per line.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Target of a parser that collects the text of a Word document.
+    """Parser target that collects the text of a Word document.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class _Words:
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
-    """Find the part of a Word document that has the text, from the relationships of the package.
+    """Find the part of a Word document that has the text, by the relationships of its package.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
 
 
 def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of all pages; words that were divided at the end of a line are rejoined.
+    """Return the text of all pages, with words rejoined that were divided at the end of a line.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def joined_lines(text: str) -> str:
-    """Rejoin words that a hyphen or a soft hyphen divides at the end of a line.
+    """Rejoin words that are divided at the end of a line by a hyphen or a soft hyphen.
 
     A soft hyphen always divides a word. A hyphen divides a word if it stands between letters, and
     the following letter is not a capital.
@@ -311,7 +311,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on this thread."""
+    """Limit the size of streams that pypdf unpacks on this thread to `_LARGEST_STREAM` bytes."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}

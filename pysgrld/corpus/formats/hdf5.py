@@ -1,4 +1,4 @@
-"""Counts in HDF5, AnnData (.h5ad) or 10x (.h5), with cells as documents and genes as words.
+"""Counts in HDF5: AnnData (.h5ad) or 10x (.h5); cells are documents and genes are words.
 
 The optional h5py reads the matrix part by part, so that memory is bounded.
 """
@@ -30,7 +30,7 @@ PORTION = 2**18
 
 
 class _Matrix(NamedTuple):
-    """A matrix in a file.
+    """A matrix within a file.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class _Matrix(NamedTuple):
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Find the matrix of counts; its entries are read when the result is iterated."""
+    """Find the matrix of counts; iteration over the result then reads the entries."""
     not_transposed(context, source)
     if source.path is None or not is_file(source.path):
         raise CorpusError(
@@ -150,7 +150,7 @@ def _whole(values: Any) -> bool:
 
 
 def _index(group: Any) -> list[str]:
-    """Return the names of the rows of a table of AnnData."""
+    """Return the row names of a table in AnnData."""
     name = group.attrs.get("_index", "_index")
     return _strings(group[name.decode() if isinstance(name, bytes) else name])
 
@@ -160,7 +160,7 @@ def _strings(dataset: Any) -> list[str]:
 
 
 def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
-    """Yield the entries of a matrix in the order in which they are stored.
+    """Yield the entries of a matrix in storage order.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
 
 
 def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows, columns and values of a matrix that is stored as compressed rows or columns."""
+    """Yield the rows, columns and values of a matrix stored in compressed rows or columns."""
     indptr = matrix.data["indptr"][:].astype(np.int64)
     indices, data = matrix.data["indices"], matrix.data["data"]
     major = matrix.documents if matrix.by_rows else matrix.words
@@ -206,7 +206,7 @@ def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _dense(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows, columns and values of the non-zero entries of a dense matrix."""
+    """Yield the rows, columns and values of the non-zero entries of a dense matrix."""
     step = max(1, PORTION // max(1, matrix.words))
     for start in range(0, matrix.documents, step):
         block = np.asarray(matrix.data[start : start + step])

@@ -1,4 +1,4 @@
-"""Detection of the header of a table, and of tables without a header."""
+"""Detection of a table's header, and of tables without one."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
 
 class Above(NamedTuple):
-    """Number of lines above the header of a table, and the separator if one of them names it."""
+    """Number of lines above a table's header, and the separator if such a line names it."""
 
     lines: int
     separator: str | None = None
 
 
 def lines_above(head: bytes, separators: Sequence[str]) -> Above:
-    """Return the number of lines above the header of a table, and the separator that they name.
+    """Return the number of lines above a table's header, and the separator if they name it.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index of the header: the first row that is as wide as most rows and is no title.
+    """Return the index of the header: the first row that is as wide as most rows and not a title.
 
     A title above a table has fewer cells than most rows, or text in only one cell, or text in fewer
     than half as many cells as a typical row.
@@ -100,7 +100,7 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first row looks like the rows below, so that it is no header.
+    """Return True if the first row looks like the rows below it, so that it is not a header.
 
     Such a row has no usual name of a text field, and no word in a column of numbers. It has a
     number in a column of numbers, or a long text in a column of long texts.
@@ -134,7 +134,7 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows below the header that hold labels (questions, ids), not answers.
+    """Return the number of rows below the header that have labels (questions, ids), not answers.
 
     Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, SurveyMonkey one of kinds of
     answers.
@@ -161,7 +161,7 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def labels_left_out(label: str, rows: int) -> str:
-    """Return the message that rows of labels were left out."""
+    """Return the message that rows of labels are left out."""
     return (
         f"{label}: {plural(rows, 'row')} of labels below the header left out, as surveys have them"
     )

@@ -1,4 +1,4 @@
-"""Patterns of the first lines of reference lists, collections of documents, chats and messages."""
+"""Patterns for the first lines of reference lists, document collections, chats and messages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return True if a file begins with the header of a message: From, and another usual name.
+    """Return True if a file begins with a message header: From, and another usual field.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def is_message(head: bytes, name: str) -> bool:
 
 
 def is_table(head: bytes, name: str) -> bool:
-    """Return True if the first lines are a header and records of a table.
+    """Return True if the first lines look like the header and records of a table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""JSON lines (one object per line) and JSON arrays of objects or strings, with the text in a field.
+"""JSON lines (one object per line), and JSON arrays of objects or strings, with text fields.
 
 The elements of an array are decoded one by one, so that memory holds one element and a block of the
 file, whatever the size of the array. An error between elements ends the reading, because the start
@@ -24,7 +24,7 @@ _MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per object (an empty one if the text is null), and skip blank lines.
+    """Yield one document per object, empty if the text is null; skip blank lines.
 
     If the file is one object over several lines, that object is a document if it has a text;
     otherwise the objects in its first list of objects are the documents.
@@ -58,7 +58,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element (an empty one if the text is null).
+    """Yield one document per element, empty if the text is null.
 
     The line of a document is the number of its element, from 1.
     """
@@ -66,7 +66,7 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield one document per element of an array or of an object's list, or for one object."""
+    """Yield one document per element of an array or of a list within an object, or per object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
@@ -95,7 +95,7 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
 
 
 def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
-    """Return the text of a record as UTF-8; it is empty if the text is null.
+    """Return the text of a record in UTF-8, empty if it is null.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:
-    """Return the value at a path of names; for a list, return the values of all its elements.
+    """Return the value at a path of names; a list on the path gives the values of its elements.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the names of kept fields that are paths, such as user.name."""
+    """Return the names of kept fields that are paths to nested values, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a record with the values at the wanted paths added; lists are joined."""
+    """Return a record with the values at wanted paths added as fields; lists are joined."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
@@ -181,7 +181,7 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens or pages, or of words with their positions; else None."""
+    """Return the text of a list of tokens or pages, or of words with positions; else None."""
     if isinstance(value, list):
         # a link or a name in a message of Telegram is an object with a text
         value = [part.get("text") if isinstance(part, dict) else part for part in value]
@@ -197,7 +197,7 @@ def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
 
 
 def _utf8(text: Any, field: str) -> bytes:
-    """Return the text of a field as UTF-8."""
+    """Return the value of a text field in UTF-8."""
     if text is None:
         return b""
     if isinstance(text, list | dict):

@@ -1,4 +1,4 @@
-"""The elements of a JSON array, or of the list within a JSON object, decoded one by one."""
+"""Elements of a JSON array, or of a list within a JSON object, decoded one at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Classify a file that begins with an object: `LINES`, `WITHIN` or `OBJECT`.
+    """Classify a file that begins with a JSON object: `LINES`, `WITHIN` or `OBJECT`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
 
 
 class Elements:
-    """Decoder of the elements of a JSON file, which reads more text when it is needed.
+    """Decoder of the elements of a JSON file; it reads more text when needed.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Return a decoder for the first bytes of a file, which may be cut off anywhere."""
+        """Return a decoder for the first bytes of a file, which may end within an element."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []
@@ -117,7 +117,7 @@ class Elements:
         return reader
 
     def elements(self, what: str, log: Log) -> Iterator[tuple[Any, int]]:
-        """Yield the decoded elements, each with its number of characters.
+        """Yield the decoded elements, and the number of characters of each.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Elements:
             pass
 
     def enter(self, depth: int = 0) -> str | None:
-        """Find the first list of objects in the object at the current position; return its path."""
+        """Move to the first list of objects in the object at the current position; return its path."""
         self.at += 1
         while self.character() == '"':
             name, _ = self.element()
@@ -169,11 +169,11 @@ class Elements:
         return None
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True if a list names the people of a chat and the list of messages follows."""
+        """Return True if a list is a chat's list of people, followed by its list of messages."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:
-        """Return True if the list at the current position has an object as its first element."""
+        """Return True if the first element of the list at the current position is an object."""
         while not (match := _LIST.match(self.ready, self.at)) and not self.ended:
             self.more(len(self.ready) - self.at + 1)
         return match is not None and match[0].endswith("{")
@@ -198,7 +198,7 @@ class Elements:
         self.at += 1
 
     def element(self) -> tuple[Any, int]:
-        """Decode the next element; read more text as long as the element may be incomplete."""
+        """Decode the next element, reading more text while the element may be incomplete."""
         self.character()
         while True:
             try:
@@ -224,7 +224,7 @@ class Elements:
             self.more(held)  # double the text, so that a long element is decoded only a few times
 
     def character(self) -> str:
-        """Return the next non-blank character without consuming it; empty at the end."""
+        """Return the next non-blank character, which stays unread; empty at the end."""
         while True:
             match = _BLANK.match(self.ready, self.at)
             self.at = match.end() if match else self.at
@@ -233,7 +233,7 @@ class Elements:
             self.more()
 
     def more(self, characters: int = 1) -> None:
-        """Read at least the given number of further characters, or the rest of the file."""
+        """Read the given number of further characters or more, or the rest of the file."""
         parts, size = [self.ready[self.at :]], 0
         while size < characters and not self.ended:
             block = next(self.blocks, b"")
@@ -246,6 +246,6 @@ class Elements:
         self.ready, self.at = "".join(parts), 0
 
     def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return an error that names an element by its number from 1, by default the next one."""
+        """Return an error that names an element by its number, counted from 1; by default the next."""
         number = self.taken + 1 if element is None else element
         return CorpusError(f"element {number}: {problem}", self.label)

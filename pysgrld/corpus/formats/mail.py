@@ -1,4 +1,4 @@
-"""Messages of mail and news, one per file (.eml, a maildir, 20 Newsgroups) or many in one mbox.
+"""Messages of mail and news: one per file (.eml, maildir, 20 Newsgroups) or many in an mbox.
 
 Python's email package decodes them. The text is the body: its plain text, else the visible text of its
 HTML page. Attachments are left out.
@@ -35,7 +35,7 @@ _ENCODED = ("base64", "quoted-printable")
 
 
 def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
-    """Return the body and the headers of one message.
+    """Return the body and the headers of a message.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def mbox(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the messages of an mbox, each with its number."""
+    """Yield the messages of an mbox with their numbers."""
     number, limit = 0, context.options.max_line
     lines: list[bytes] = []
     size, blank = 0, True
@@ -88,7 +88,7 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _body(parsed: Message, options: CorpusOptions) -> str:
-    """Return the text of a message: its plain text, or the text of its pages if it has none."""
+    """Return the text of a message: its plain text, or else the text of its HTML pages."""
     plain: list[str] = []
     pages: list[str] = []
     for part in parsed.walk():
@@ -106,7 +106,7 @@ def _body(parsed: Message, options: CorpusOptions) -> str:
 
 
 def _text(part: Message, options: CorpusOptions) -> str:
-    """Decode the text of a part.
+    """Decode the text of a message part.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def _header(value: Any) -> str | None:
 
 
 def _time(value: str | None) -> datetime | None:
-    """Return the time of a header, or None if it is missing or invalid."""
+    """Return the time in a header, or None if it is missing or invalid."""
     try:
         return None if value is None else parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

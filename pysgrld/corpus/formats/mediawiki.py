@@ -1,4 +1,4 @@
-"""MediaWiki XML: the articles of a dump as it is downloaded, of any version and language.
+"""MediaWiki XML dumps as downloaded, of any version and language; their articles are documents.
 
 An article is a page of namespace 0 that has text and is no redirect; if a page has several
 revisions, the last one counts. Expat parses block by block, so memory is bounded by a page. A
@@ -89,7 +89,7 @@ _ENTITIES = [
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article, still in wikitext, with the function that removes markup.
+    """Yield one document per article in wikitext, with the function that removes its markup.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _Dump:
-    """State of a dump that is being read: the parser, and the articles of the current batch.
+    """State of reading a dump: the parser, and the articles of the current batch.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class _Dump:
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def feed(self, piece: bytes) -> None:
-        """Parse the next bytes of the dump; empty bytes mark its end.
+        """Parse the next bytes of the dump; no bytes mean the end of the dump.
 
         Raises
         ------
@@ -307,7 +307,7 @@ class _Dump:
 
 
 def _whole(value: bytes) -> int:
-    """Read the number of a namespace; -1 if it is not a number."""
+    """Parse the number of a namespace; return -1 if it is invalid."""
     try:
         return int(value)
     except ValueError:
@@ -315,7 +315,7 @@ def _whole(value: bytes) -> int:
 
 
 def is_redirect(text: str, local: bool) -> bool:
-    """Return True if a page redirects to another page.
+    """Return True if a page is a redirect to another page.
 
     Parameters
     ----------
@@ -332,18 +332,18 @@ def is_redirect(text: str, local: bool) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a namespace, or the prefix of a title, normalised for comparisons."""
+    """Normalise the name of a namespace, or the prefix of a title, for comparisons."""
     return name.replace("_", " ").strip().casefold()
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Return the numbers of namespaces by name, for names in the dump and for English names."""
+    """Return the number of each namespace by name; names are the dump's and the English ones."""
     keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
     return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 
 
 def stripper(named: dict[int, str]) -> Stripper:
-    """Return an object that removes markup from the texts of a wiki.
+    """Return an object that removes markup from a wiki's texts.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return names as editors write them: unchanged, in lower case, with a small first letter."""
+    """Return names as editors write them: unchanged, in lower case, or with a small first letter."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

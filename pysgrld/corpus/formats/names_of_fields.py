@@ -1,4 +1,4 @@
-"""Equivalent names of fields in reference lists: words in some formats, tags in others."""
+"""Equivalent field names of reference lists: words in some formats, tags in others."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ _SAME = {name: names for names in SAME for name in names}
 
 
 def other_names(name: str) -> tuple[str, ...]:
-    """Return all names of a field of a work, in any format; empty for any other field."""
+    """Return all names of a field in reference lists of any format; empty for an unknown field."""
     return _SAME.get(name) or _SAME.get(name.upper()) or _SAME.get(name.lower()) or ()

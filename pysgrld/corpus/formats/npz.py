@@ -1,4 +1,4 @@
-"""SciPy's .npz of a sparse matrix with documents in rows: a zip archive of plain arrays.
+"""SciPy's .npz of a sparse matrix with documents in rows, which is a zip archive of arrays.
 
 Every array is streamed, so that memory does not depend on the size of the file, packed or unpacked;
 and nothing is ever unpickled.
@@ -46,7 +46,7 @@ PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the header and find the words; entries are read when the result is iterated."""
+    """Check the header, and find the words; iteration over the result then reads the entries."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -72,7 +72,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
-    """Open the archive; damage found while it is open becomes an error that names the file."""
+    """Open the archive; errors due to damage while it is open become an error with the file's name."""
     if source.path is None or not is_file(source.path):
         raise CorpusError(
             "an .npz is read here and there, which a pipe cannot do; name the file", source.label
@@ -95,7 +95,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:
-    """Open an archive or a member; convert any error that damage may cause into `_WrongError`."""
+    """Open an archive or a member; turn any error that damage may cause into `_WrongError`."""
     try:
         return open_it(source)
     except Exception as error:
@@ -103,17 +103,17 @@ def _tried(open_it: Callable[[T], U], source: T) -> U:
 
 
 def _damaged(error: Exception) -> str:
-    """Return the message about a damaged archive, given the error that the damage caused."""
+    """Return the message about a damaged archive, given the error that arose."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return f"the .npz is damaged ({reason[:100]}); write it again"
 
 
 class _WrongError(Exception):
-    """Error of an invalid archive; the message is the cause."""
+    """Error for an invalid archive; the message states the cause."""
 
 
 class _Member:
-    """One array of the archive, which is read from its first value to its last."""
+    """An array in the archive, which is read sequentially."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
         self.name = f"{name}.npy"
@@ -137,13 +137,13 @@ class _Member:
             raise _WrongError(f"{self.name} does not have the size in its header; it is damaged")
 
     def length(self) -> int:
-        """Number of values of a vector."""
+        """Number of values in a vector."""
         if len(self.shape) != 1:
             raise _WrongError(f"{self.name} is not a vector; {_ADVICE}")
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read the next n values; the checksum is compared after the last value."""
+        """Read the next n values; after the last value, the checksum is compared."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} ends early; it is damaged")
@@ -171,7 +171,7 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
 
 
 def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[Entries]:
-    """Yield all entries in the order in which they are stored."""
+    """Yield all entries in storage order."""
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     with _opened(source) as archive:
@@ -194,7 +194,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the row and column ids of a matrix that is stored as compressed rows or columns."""
+    """Yield row and column ids of a matrix stored in compressed rows or columns."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
@@ -223,7 +223,7 @@ def _compressed(
 def _coordinates(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the row and column ids of a matrix that is stored as coordinates."""
+    """Yield row and column ids of a matrix stored in coordinate form."""
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
@@ -236,7 +236,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Check ids and counts, and turn them into entries."""
+    """Check ids and counts, and return them as entries."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             i = int(np.argmax((ids < 0) | (ids >= size)))

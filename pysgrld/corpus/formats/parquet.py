@@ -1,4 +1,4 @@
-"""Parquet and Arrow, read by the optional PyArrow: rows are documents, some columns the text."""
+"""Parquet and Arrow files, read by the optional PyArrow; each row is a document."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _CODE, _HEADS = 8, 2**16
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of Parquet; a null has no words. Lines are row numbers, from 1."""
+    """Yield one document per row of Parquet; a null text gives a document without words.
+
+    The numbers of rows, counted from 1, are the line numbers.
+    """
     path = _path(source, "Parquet", "is read from its end, which a pipe cannot do")
     import pyarrow.parquet as pq
 
@@ -91,7 +94,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if a column stores hardly more than indices into its dictionary.
+    """Return True if a column stores little more than indices into its dictionary.
 
     Other columns are read without a dictionary, because it would hold all texts of a row group.
     """
@@ -102,7 +105,7 @@ def _is_coded(chunk: Any) -> bool:
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of an Arrow file or stream, as Hugging Face's datasets save it."""
+    """Yield one document per row of an Arrow file or stream, as saved by Hugging Face's datasets."""
     path = _path(source, "Arrow", "is read as it lies on the disk")
     import pyarrow as pa
 
@@ -130,7 +133,7 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _check_batches(messages: Iterable[Any], label: str) -> None:
-    """Refuse a batch of Arrow that unpacks to too many bytes.
+    """Refuse an Arrow batch that unpacks to too many bytes.
 
     A compressed buffer begins with its unpacked size. The metadata of a message is a FlatBuffer, in
     which a table begins with the distance to the list of its fields' offsets.
@@ -173,7 +176,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
 
 
 def _path(source: Lines, kind: str, how: str) -> Path:
-    """Return the path of a file that PyArrow is to read.
+    """Return the path of a file that PyArrow will read.
 
     Raises
     ------
@@ -209,7 +212,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Return the context with fields chosen from the first rows, and all columns to read."""
+    """Return the context with fields chosen from the first rows, and the names of columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)
@@ -221,7 +224,7 @@ def _columns(
 
 
 def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
-    """Return the dotted paths of the fields within structs, such as data.body."""
+    """Return the dotted paths of fields within structs, such as data.body."""
     import pyarrow.types as kind
 
     names = []
@@ -234,7 +237,7 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 
 def _path_of(schema: Any, name: str) -> list[str]:
-    """Return the names of a column and of the structs around it, from the outermost."""
+    """Return the path of names to a column, from the outermost struct to the column."""
     return [name] if name in schema.names else name.split(".")
 
 
@@ -247,7 +250,7 @@ def _type_of(schema: Any, name: str) -> Any:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Return a column of a batch, or the values of a field within a struct."""
+    """Return a column of a batch, or the values of a field within structs."""
     column, *fields = _path_of(batch.schema, name)
     if not fields:
         return batch.column(column)
@@ -268,7 +271,7 @@ def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return True if an Arrow type is a type of text."""
+    """Return True if an Arrow type is a text type."""
     import pyarrow.types as types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)
@@ -296,7 +299,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return the values of a column as Python objects; times are cut to microseconds."""
+    """Return the values of a column as Python objects, with times truncated to microseconds."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -308,7 +311,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _utf8(column: Any) -> list[bytes | None]:
-    """Return the texts of a column in UTF-8, with None for nulls."""
+    """Return the texts of a column in UTF-8, or None for a null."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -318,7 +321,7 @@ def _utf8(column: Any) -> list[bytes | None]:
 
 
 def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return the values of a dictionary-encoded column; equal values share one object."""
+    """Return the values of a dictionary-encoded column, in which equal values share an object."""
     import pyarrow.compute as compute
 
     places = compute.unique(column.indices.drop_null())
@@ -327,7 +330,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the wanted columns other than the text; refuse nested types, such as lists."""
+    """Return the wanted columns other than the text; raise an error for nested types such as lists."""
     import pyarrow.types as kind
 
     names = []
@@ -351,7 +354,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
 
 
 def _is_short(kind: Any) -> bool:
-    """Return True if values of a type may be short, so that they are no lists, structs or bytes."""
+    """Return True if a type may have short values: any type but lists, structs and bytes."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
@@ -366,7 +369,7 @@ def _texts(
     read: Callable[[int], int],
     most: int,
 ) -> Iterator[Texts]:
-    """Yield the documents of batches of rows, and report the bytes read in proportion to the rows.
+    """Yield the documents in batches of rows, and report bytes read in proportion to the rows.
 
     Raises
     ------

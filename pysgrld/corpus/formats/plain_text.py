@@ -1,4 +1,4 @@
-"""Plain text with one document per line, and files, or folders of files, of one document each."""
+"""Plain text: files with one document per line, and files or folders with one per file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield the only document of a file; skip a bad one, or yield an empty one in its place."""
+    """Yield the only document of a file; skip an invalid one, or yield an empty one instead."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -71,7 +71,7 @@ def read_folder(
     read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield the documents of a folder: one per file, or all records of a file of records.
+    """Yield the documents of a folder: one for each file, or all records of a file of records.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file, and add its fields to a field reader.
+    """Return the text of a file, and add its fields to the field reader.
 
     Neither the file nor the text may be longer than a line may be (--max-line).
 
@@ -186,7 +186,7 @@ def _document(
 
 
 def _named(record: dict[str, Any], name: str, label: str) -> str:
-    """Return a text field of a record; a null value gives an empty text.
+    """Return a record's text field; null gives an empty text.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The contract of readers: their arguments, and their results for good and for bad documents."""
+"""Contract of readers: their arguments, and their results for valid and invalid documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysgrld.types import Documents, Int64s
 
 
 class Texts(NamedTuple):
-    """A batch of documents as text.
+    """A batch of documents as texts.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Texts(NamedTuple):
     records: list[int] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
-        """Return file and line of a document, for messages."""
+        """Return the file and the line number of a document, for messages."""
         label = self.labels if isinstance(self.labels, str) else self.labels[position]
         return label, None if self.lines is None else self.lines[position]
 
     def part(self, start: int, stop: int) -> Texts:
-        """Return the documents from position `start` up to, but not including, `stop`."""
+        """Return the documents from position `start` to before `stop`."""
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
         fields = None if self.fields is None else self.fields.take(range(start, stop))
@@ -56,7 +56,7 @@ class Texts(NamedTuple):
 
 
 class BadDocument(Exception):
-    """Error for a record or file that is no document.
+    """Error for a record or file that is not a valid document.
 
     The message is the cause; skipped documents are counted by `reason`. An error without a reason
     was reported already.
@@ -69,7 +69,7 @@ class BadDocument(Exception):
 
 @dataclass
 class BadDocuments:
-    """Policy on documents that cannot be read: raise an error, or skip and count them.
+    """Policy on invalid documents: raise an error, or skip and count them.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class BadDocuments:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Raise an error with a message, or count a skipped document under a reason.
+        """Raise an error with a message, or count a skipped document under the given reason.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class BadDocuments:
 
 
 class CountedDocuments(NamedTuple):
-    """Documents as counts of words, with the vocabulary of their file.
+    """Documents as word counts, with the vocabulary of their file.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class CountedDocuments(NamedTuple):
 
 
 class SingleCells(NamedTuple):
-    """Files next to a matrix of single cells, with genes as rows and cells as columns.
+    """The files of genes and barcodes next to a single-cell matrix of genes by cells.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Facts about the files of a corpus, collected so that one message covers several files.
+    """Facts about a corpus's files, collected so that one message can cover several files.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input; equal files within one input are allowed.
+        """Add the files of an input; equal files within the same input are allowed.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Noticed:
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[Message]:
-        """Yield the messages about the collected facts that the user should read."""
+        """Yield the messages to the user about the collected facts."""
         if len(self.by_line) > 1:
             yield Message(
                 f"{len(self.by_line):,} files of text: each of their lines is a document "
@@ -213,7 +213,7 @@ class Noticed:
 
 @dataclass
 class RecordCounter:
-    """Counter of the records of an input, across all tables of a folder.
+    """Counter of an input's records, across all tables of a folder.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class RecordCounter:
 
 
 class Context(NamedTuple):
-    """Options, policies and shared objects that the reader of a format works with.
+    """Options, policies and shared objects used by the reader of a format.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Context(NamedTuple):
 
 
 class Batch:
-    """Collector that takes records one by one, and returns them in batches.
+    """Collector of single records, which it returns in batches.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """True if the batch is full, so that `texts` should be called."""
+        """True if the batch is full and `texts` should be called."""
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
@@ -344,7 +344,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report a bad record; if documents keep their place, add an empty document for it.
+        """Report an invalid record; add an empty document for it if empty documents are kept.
 
         Raises
         ------
@@ -372,6 +372,6 @@ class Batch:
 
 
 def field_names(names: Iterable[str]) -> str:
-    """Return the names of a record's fields for a message: the first eight, each cut to 40 characters."""
+    """List a record's field names for a message: the first eight, each of at most 40 characters."""
     first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
     return ", ".join(first) or "none"

@@ -24,7 +24,7 @@ def texts_of(
     header: int | None = None,
     title: str = "title",
 ) -> Iterator[Texts]:
-    """Yield one document per record; a record without the text fields gives an empty document.
+    """Yield one document per record; a record without a text field gives an empty document.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Spreadsheets, which are held in memory, and reference lists, which are read in chunks of works.
+"""Spreadsheets, which are read into memory, and reference lists, which are read in chunks.
 
 The optional libraries python-calamine, rispy and bibtexparser read spreadsheets, RIS and BibTeX.
 None of them bounds its memory, so each gets input of bounded size: a chunk of whole works, or a
@@ -47,7 +47,7 @@ _Records = list[Numbered]
 
 
 class _Chunk(NamedTuple):
-    """Chunk of whole works: its text, the number of lines before it, and its size in bytes.
+    """A chunk of whole works: its text, the number of lines before it, and its size in bytes.
 
     If a work is too long for a chunk, `text` is the error.
     """
@@ -62,7 +62,7 @@ _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors":
 
 
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of the chosen sheet, or of the first one with two or more rows."""
+    """Yield one document per row of the given sheet, or else of the first with two or more rows."""
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
     limit = context.options.max_input or LARGEST
     data = _whole(source, limit)
@@ -116,7 +116,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _whole(source: Lines, limit: int) -> bytes:
-    """Return all bytes of a file.
+    """Return all bytes of a file, up to a limit.
 
     Raises
     ------
@@ -147,7 +147,7 @@ _REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
 
 
 def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
-    """Return a workbook with uncompressed parts, after a check of their sizes and of the cells.
+    """Check the sizes of a workbook's parts and cells, and return it with uncompressed parts.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 
 
 def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the largest row number and column number of the cells in a sheet."""
+    """Return the largest row and column numbers of the cells in a sheet."""
     rows = columns = 0
     for cell in _CELL.finditer(sheet):
         column = 0
@@ -200,7 +200,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Return the rows of a sheet from its header to the end, and whether it has a header.
+    """Return the rows of a sheet from the header on, and whether there is a header.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def _below_titles(
 
 
 def _cell(value: Any) -> Any:
-    """Return the value of a cell; whole numbers, which are stored as floats, become integers."""
+    """Return the value of a cell, with floats that are whole numbers as integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | float | int | date) else str(value)
@@ -253,7 +253,7 @@ def ris(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tuple[int, _Records]]:
-    """Yield the number of bytes and the works of each chunk of a list in RIS."""
+    """Yield the number of bytes and the works of each chunk of a RIS list."""
     number = 0
     for chunk in _chunks(source, context, _RIS_BEGINS, "work"):
         if isinstance(chunk.text, BadDocument):
@@ -282,7 +282,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per entry of a list in BibTeX; TeX commands become letters."""
+    """Yield one document per entry of a BibTeX list; TeX commands become characters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
     for name in (
         "bibtexparser",
@@ -295,7 +295,7 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
 def _bibtex_records(
     library: Any, source: Lines, context: Context
 ) -> Iterator[tuple[int, _Records]]:
-    """Yield the number of bytes and the entries of each chunk of a list in BibTeX."""
+    """Yield the number of bytes and the entries of each chunk of a BibTeX list."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
     strings = dict(_MONTHS)  # abbreviations that entries of later chunks may use
@@ -343,7 +343,7 @@ def _bibtex_records(
 def _chunks(
     source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
 ) -> Iterator[_Chunk]:
-    """Split a reference list into chunks of whole works; each chunk begins at the start of a line.
+    """Split a reference list into chunks of whole works, each from the start of a line.
 
     Raises
     ------
@@ -380,7 +380,7 @@ def _chunks(
 
 
 def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
-    """Decode a chunk of a list of works.
+    """Decode a chunk of a reference list.
 
     Raises
     ------
@@ -404,7 +404,7 @@ _PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
 
 
 def _value(text: str, strings: Mapping[str, str]) -> str:
-    """Return the value of a field of BibTeX: parts in braces or quotes, numbers and names, joined by #.
+    """Return the value of a BibTeX field, which joins braced or quoted parts, numbers and names.
 
     Raises
     ------
@@ -440,7 +440,7 @@ def _value(text: str, strings: Mapping[str, str]) -> str:
 
 
 def _library(module: str, kind: str, package: str, label: str) -> Any:
-    """Import the library of a format.
+    """Import the library that reads a format.
 
     Raises
     ------
@@ -458,7 +458,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Yield one document per work, given the number of bytes and the works of each chunk.
+    """Yield one document per work, from chunks given as numbers of bytes and works.
 
     The works in the first `LOOKED_AT` bytes determine the fields.
     """

@@ -1,4 +1,4 @@
-"""Formats that are recognised but not read, with what to do instead."""
+"""Formats that are recognised but cannot be read, with the advice for each."""
 
 from __future__ import annotations
 

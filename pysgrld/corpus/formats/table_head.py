@@ -1,4 +1,4 @@
-"""Detection of tables by content: a first line of field names, and records with as many fields."""
+"""Detection of tables by their content: field names on the first line, then equal-width records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Return the delimiter of a table, judged by its first lines, or None if the text is no table.
+    """Return the delimiter that a table's first lines show, or None if the text is not a table.
 
     Few texts contain tabs, but most contain commas. With any delimiter, a text is a table if its
     header has two usual names or one usual name of a text field, or if all cells are quoted. With
@@ -81,7 +81,7 @@ def delimiter_of(head: bytes) -> str | None:
 
 
 def _is_quoted(text: str, delimiter: str) -> bool:
-    """Return True if all lines have the same number of cells, and all cells are in quotes."""
+    """Return True if all lines have equally many cells, and every cell is quoted."""
     if not text.startswith('"'):
         return False
     lines = [line for line in text.split("\n", _RECORDS)[:_RECORDS] if line]
@@ -126,7 +126,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return the number of fields that tabs separate in every line, or 0 if lines differ."""
+    """Return the number of tab-separated fields if all lines have the same number, else 0."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}

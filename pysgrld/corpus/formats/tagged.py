@@ -1,4 +1,4 @@
-"""Reference lists with a tag at the start of each line: Web of Science, PubMed, EndNote, RefWorks.
+"""Reference lists with tagged lines: Web of Science, PubMed, EndNote, RefWorks.
 
 Works are read one by one, so that memory does not depend on their number. Continuation lines are joined
 to their field; lists, such as authors and keywords, are joined by semicolons.
@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError
 
 
 class _Tags(NamedTuple):
-    """Rules by which a format tags its lines.
+    """How the lines of a format are tagged.
 
     Attributes
     ----------
@@ -102,17 +102,17 @@ _REFWORKS = _Tags("RefWorks", re.compile(r"([A-Z][A-Z0-9]) (.*)"), "RT", "", ("T
 
 
 def web_of_science(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list that Web of Science exports as plain text."""
+    """Yield one document for each work of a list exported by Web of Science as plain text."""
     return _read(source, context, _WEB_OF_SCIENCE)
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list that PubMed or ERIC exports (.nbib, MEDLINE)."""
+    """Yield one document for each work of a list exported by PubMed or ERIC (.nbib, MEDLINE)."""
     return _read(source, context, _ERIC if source.head.lstrip().startswith(b"OWN") else _PUBMED)
 
 
 def endnote(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list that EndNote and others export (.enw, refer)."""
+    """Yield one document for each work of a list from EndNote and other programs (.enw, refer)."""
     return _read(source, context, _ENDNOTE)
 
 
@@ -126,7 +126,7 @@ def _read(source: Lines, context: Context, tags: _Tags) -> Iterator[Texts]:
 
 
 def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
-    """Yield the works of a file, each with its number.
+    """Yield the works of a file with their numbers.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
 
 
 def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file as text, each with its number."""
+    """Yield the decoded lines of a file with their numbers."""
     for block in source.lines(context.bad):
         for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
             number = source.line + 1 + offset
@@ -209,12 +209,12 @@ class _Work:
         return bool(self.values)
 
     def add(self, tag: str, value: str) -> None:
-        """Add a line with a tag."""
+        """Add a tagged line."""
         self.tag = tag
         self.values.setdefault(tag, []).append(value.strip())
 
     def go_on(self, text: str) -> None:
-        """Add a continuation line."""
+        """Add a line that continues the previous one."""
         values = self.values[self.tag]
         if self.tag in self.tags.lists:
             values.append(text.strip())

@@ -1,4 +1,4 @@
-"""Detection of the text field of records without --text-field, and joining of text fields."""
+"""Detection of the text field if --text-field is not given, and joining of text fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Choose the fields of the text, the id and the title; return the context with these fields.
+    """Choose the text, id and title fields; return a context that has them.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def chosen(
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
-    """Return the nested field, such as tweet.full_text, that alone has a usual name of a text."""
+    """Return the only nested field, such as tweet.full_text, with a usual name of a text field."""
     last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
     for known in NAMES:
         if len(same := [name for name, plain in last.items() if plain == known]) == 1:
@@ -126,7 +126,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return names and records with fields of nested objects, unless a top field is the text."""
+    """Return names and records with fields of nested objects, unless a top-level field is the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
@@ -144,7 +144,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each wanted field that is missing, its names in the file: PY or Year for year."""
+    """Map each wanted but missing field to its names in the file, such as year to PY or Year."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -153,12 +153,12 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name of a field in the file: the given name, or an equivalent one."""
+    """Return the file's name for a field: the given name, or an equivalent one."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
 def _names_here(name: str, names: Sequence[str]) -> list[str]:
-    """Return possible names of a field in the file: its name, equivalent names, other spellings."""
+    """Return a field's possible names in a file: its name, equivalent names, other spellings."""
     known = (name, *other_names(name))
     return [*known, usual(names, [*map(_plain, known)]) or name]
 
@@ -166,7 +166,7 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return True if records are counts: with a column per word, or columns of words and of counts.
+    """Return True if records are counts: one column per word, or columns of words and counts.
 
     Parameters
     ----------
@@ -184,13 +184,13 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if all records have distinct, non-empty values in a field."""
+    """Return True if a field has distinct, non-empty values in all records."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a field holds only numbers, as a column of counts does."""
+    """Return True if all values of a field are numbers, as in a column of counts."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -199,7 +199,7 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the field with the first accepted name; case, blanks and punctuation do not matter.
+    """Return the field that has the first accepted name; ignore case, blanks and punctuation.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Reduce names of fields to their letters and digits, in lower case.
+    """Reduce field names to their letters and digits, in lower case.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _plain(name: str) -> str:
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the only field with long texts, or None if no field or several fields have them."""
+    """Return the only field with long texts; None if there is no such field, or more than one."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
@@ -264,7 +264,7 @@ def _mean(numbers: Sequence[int]) -> float:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """Join the texts of a record's fields.
+    """Join the text fields of a record.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def joined(texts: Iterable[bytes]) -> bytes:
 
 
 def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of the fields and the records in the first lines of a file of JSON lines."""
+    """Return the names of the fields, and the records, in the first lines of JSON lines."""
     records: list[dict[str, Any]] = []
     for line in head.split(b"\n")[:SAMPLED]:
         try:
@@ -296,7 +296,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the first records of a table, up to a record that cannot be parsed."""
+    """Return the first records of a table, up to one that cannot be parsed."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:

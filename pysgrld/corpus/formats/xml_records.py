@@ -1,4 +1,4 @@
-"""XML of records: exports of EndNote, Europe PMC, Stack Exchange, Jira, Zotero (RDF), feeds, and others.
+"""XML of records, such as exports of EndNote, Europe PMC, Stack Exchange, Jira, Zotero; feeds.
 
 A record is an element with a usual name, such as <record> or <row>, or the outermost element that
 repeats and has several fields. Its attributes, and the elements with text in it, are its fields.
@@ -60,12 +60,12 @@ _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if XML has records; a survey of LimeSurvey has none, but only questions."""
+    """Return True if XML consists of records, unlike a LimeSurvey survey, which has only questions."""
     return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
 def record_name(head: bytes) -> str | None:
-    """Find the name of the elements that are records in the first bytes of a file, or None."""
+    """Return the name of the elements that are records, from a file's first bytes; None if unknown."""
     parser = new_parser()
     path: list[tuple[str, set[str]]] = []  # open elements, with the names of their fields
     records: dict[tuple[int, str], list[int]] = {}
@@ -108,7 +108,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
-    """Leave out attachments and notes of Zotero, and number the remaining records again."""
+    """Leave out Zotero's attachments and notes, and renumber the remaining records."""
     number = 0
     for _, record in records:
         if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:

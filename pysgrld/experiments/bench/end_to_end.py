@@ -1,4 +1,4 @@
-"""Benchmarks of reading generated documents into a store, and of training on a corpus."""
+"""Benchmarks of reading generated documents, and of training on a corpus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.train.begin import begin
 
 
 def bundled_corpus() -> Path | None:
-    """Return the path of the repository's King James Bible, or None if it is missing."""
+    """Return the path of the King James Bible in the repository, or None if it is missing."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         path = root / "data" / "docword.bible.txt.gz"
         if path.is_file():
@@ -33,7 +33,7 @@ def bundled_corpus() -> Path | None:
 def timings(
     quick: bool, source: Path | None, scratch: Path, most: int | None = None
 ) -> Iterator[Timing]:
-    """Yield timings of reading in CPU time, and of training on ``source``, if given, in wall time.
+    """Yield timings of reading (CPU time) and, if ``source`` is given, of training (wall time).
 
     Training runs with different numbers of threads, from one to ``most``: by default as many as
     this process may use.

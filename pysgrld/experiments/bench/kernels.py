@@ -25,7 +25,7 @@ from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
-    """Yield the timings of kernels: documents, rows of topics, points on spheres, random numbers."""
+    """Yield timings of kernels for documents, rows of topics, points on spheres, random numbers."""
     few = 100 if quick else 500
     # documents, given topics
     unit = "ns/token-sweep"
@@ -92,7 +92,7 @@ def timings(quick: bool) -> Iterator[Timing]:
 def _gibbs(
     k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int, repeats: int
 ) -> list[float]:
-    """Time Gibbs sampling of documents' topics."""
+    """Time the Gibbs sampling of documents' topics."""
     phi, batch = _minibatch(k, length, documents)
     local = GibbsDocuments(
         topics=k,
@@ -112,7 +112,7 @@ def _gibbs(
 def _deep(
     layers: tuple[int, ...], length: int, sweeps: int, documents: int, repeats: int
 ) -> list[float]:
-    """Time sampling of documents' counts in all layers of a deep model."""
+    """Time the sampling of documents' counts in all layers of a deep model."""
     phi, batch = _minibatch(layers[0], length, documents)
     rng = np.random.default_rng(1)
     parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
@@ -161,7 +161,7 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
 
 
 def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
-    """Time the sufficient statistics of a learned alpha."""
+    """Time the computation of the sufficient statistics of a learned alpha."""
     rng = np.random.default_rng(0)
     few = rng.integers(k, size=(documents, 20))  # a document has at most 20 topics
     z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
@@ -184,7 +184,7 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
 
 @lru_cache(maxsize=1)  # timings with the same K and length are consecutive
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
-    """Generate topics with most mass on few words, and documents with at most 20 topics."""
+    """Generate topics with most of their mass on few words, and documents of at most 20 topics."""
     rng = np.random.default_rng(0)
     topics = rng.gamma(0.05, size=(k, v)) + 1e-6
     topics /= topics.sum(axis=1, keepdims=True)
@@ -214,7 +214,7 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of all rows of topics; without a sampler, steps are noise-free."""
+    """Time steps of all topic rows; steps are noise-free if no sampler is given."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
     # a transition of infinite length gives the state that a long chain with these counts reaches
@@ -227,7 +227,7 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
 
 
 def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time catch-up and step of lazy rows: four lists take turns; each has missed three steps."""
+    """Time catch-up and step of lazy rows, in turn for four lists that each missed three steps."""
     parts = [_counts(k, v, touched, seed) for seed in range(4)]
     mass = 4 * float(parts[0].counts.sum() / UNIT)
     settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
@@ -245,7 +245,7 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
 
 
 def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of topics with random walks of words over time slices."""
+    """Time steps of topics whose words follow random walks over time slices."""
     counts = _counts(k, words * slices, touched)
     block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
     state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
@@ -255,7 +255,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of `touched` words, with one non-zero cell in ten, as in real topics."""
+    """Draw counts of `touched` words; one cell in ten is non-zero, as in real topics."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
@@ -268,7 +268,7 @@ def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
 
 
 def _proportions(k: int, documents: int, repeats: int) -> list[float]:
-    """Time the sampling of documents' proportions by trajectories."""
+    """Time the sampling of documents' proportions by Hamiltonian trajectories."""
     rng = np.random.default_rng(0)
     beta = rng.normal(size=(500, k)) + 1.0
     beta /= np.sqrt((beta * beta).sum(axis=0))
@@ -304,7 +304,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics, with a zero gradient that costs almost no time."""
+    """Time geodesic steps of all topics; their zero gradient costs almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
@@ -316,6 +316,6 @@ def _geodesic(k: int, v: int, repeats: int) -> list[float]:
 
 
 def _draw(kind: str, value: float, repeats: int) -> list[float]:
-    """Time draws of a distribution with one parameter."""
+    """Time draws from a distribution with one parameter."""
     parameter = np.full(1 << 16, value, np.float32)
     return nanoseconds(lambda step: core.draw(kind, parameter, 1, step), len(parameter), repeats)

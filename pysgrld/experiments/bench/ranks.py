@@ -1,4 +1,4 @@
-"""Cost of an iteration by the number of MPI ranks, and the number of ranks that is useful.
+"""Cost of an iteration as a function of the number of MPI ranks, and how many are useful.
 
 All ranks measure together in wall time; the first rank reports. The reported values are medians of
 several repeats, but the model uses the fastest iteration, which other load on the machine disturbs
@@ -66,7 +66,7 @@ class Setting(NamedTuple):
     topics: int
 
     def options(self, minibatch: int | None) -> Resolved:
-        """Return the options of a training run that samples from its second iteration on."""
+        """Return the options of a run that takes samples from its second iteration on."""
         of_words = minibatch_words(self.source, np.arange(self.documents))
         settings = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
         explicit = {name: value for name, value in settings.items() if value is not None}
@@ -84,7 +84,7 @@ def measure_ranks(
     minibatch: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Measure messages and iterations with the present ranks; model other numbers of ranks.
+    """Measure messages and iterations with the current ranks; model other numbers of ranks.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Return the seconds of one short all-to-all message, for each repeat."""
+    """Return the seconds of one short all-to-all message, in each repeat."""
     times = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
@@ -207,7 +207,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds of sending counts of words to their owners, for each repeat."""
+    """Return the milliseconds of sending word counts to their owners, in each repeat."""
     counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
@@ -223,7 +223,7 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
 def _iterations(
     comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
-    """Return the milliseconds of an iteration and of its parts, for each repeat."""
+    """Return the milliseconds of an iteration and its parts, in each repeat."""
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain

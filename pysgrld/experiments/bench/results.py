@@ -1,4 +1,4 @@
-"""Results of `sgmc bench`: how they are measured, read from a file, and compared.
+"""Results of `sgmc bench`: measuring, reading from a file, and comparing them.
 
 Times are CPU times of one thread, as medians of several repeats; training is measured in wall time.
 The results are not tested against limits: compare two files of results from the same machine.
@@ -78,7 +78,7 @@ def measure(
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Read a file with results of `measure`.
+    """Read a file of results from `measure`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Return the speed-up factor of each row.
+    """Return each row's speed-up factor, from old to new results.
 
     Parameters
     ----------

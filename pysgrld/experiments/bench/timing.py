@@ -1,4 +1,4 @@
-"""One measurement of the benchmark: its clock, its row of results, and the machine."""
+"""A measurement of the benchmark: its clock, its row of results, and the machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = 1
 
 
 class Timing(NamedTuple):
-    """A benchmark, which ``run`` measures.
+    """A benchmark; ``run`` measures it.
 
     Attributes
     ----------
@@ -55,14 +55,14 @@ def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list
 
 
 def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
-    """Return a row of results: the median of all repeats and their range, to four digits."""
+    """Return a row of results: the median of all repeats, and their range, to four digits."""
     numbers = {"value": median(values), "low": min(values), "high": max(values)}
     digits = {key: float(f"{value:.4g}") for key, value in numbers.items()}
     return {"group": group, "name": name, "unit": unit, **digits}
 
 
 def machine() -> dict[str, Any]:
-    """Return the conditions of measurements: processor, instruction set, versions, load, and date."""
+    """Return the conditions of a measurement: processor, instruction set, versions, load, date."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": processor_name(),
