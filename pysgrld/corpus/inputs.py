@@ -215,7 +215,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """List the documents below a folder, or its tables if there are no documents.
+    """List the documents below a folder, or its tables if it has no documents.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by

@@ -1,4 +1,4 @@
-"""Reading a trained admixture: a model in which every document has proportions of the topics.
+"""Reading trained admixtures, which are models whose documents have proportions of topics.
 
 Proportions are inferred under one draw of the topics, or their mean. Draws of documents continue
 over stored samples of the topics: a document's Gibbs chain continues from sample to sample, and
@@ -36,7 +36,7 @@ BLOCK = 4096
 
 
 class AdmixtureFitted(BlockFitted):
-    """A trained run of a model with documents that have proportions of topics, scored by completion.
+    """A trained run of an admixture, whose documents have topic proportions; scored by completion.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class AdmixtureFitted(BlockFitted):
         return reader.theta(key, parts, Visiting.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
-        """Return a reader of documents over the words in them, and these words, at least one."""
+        """Return a reader of documents over the words that occur in them, and the (one or more) words."""
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         own_batch = Documents(batch.indptr, batch.indices, batch.counts)
@@ -101,7 +101,7 @@ class AdmixtureFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the topics of documents with chains that continue from sample to sample.
+        """Draw the topics of documents, by chains that continue from one topic sample to the next.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class AdmixtureFitted(BlockFitted):
             yield reader.draw(key, self.draw_of(sample, words), layer)
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Draw the topic of every token given the current topics, by the last of some sweeps."""
+        """Draw each token's topic given the current topics; the last of several sweeps is returned."""
         options = self.record.options
         check_lengths(documents.lengths, 1, "document", ids)
         reader, words = self._reader(documents, ids)
@@ -143,7 +143,7 @@ class AdmixtureFitted(BlockFitted):
         return reader.token_topics(key, at_words(self.current, words), layer)
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the parameters of the Dirichlet prior of documents' proportions, (K,).
+        """Return the Dirichlet prior's parameters for documents' proportions, (K,).
 
         For a learned alpha, return its posterior mean, or the current alpha without samples. Return
         None if the model has no alpha: its prior is not Dirichlet, and `weights` subtracts no prior.
@@ -156,7 +156,7 @@ class AdmixtureFitted(BlockFitted):
         return np.full(k, float(self.record.options.alpha))
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the expected share of the given documents' tokens that each topic has, (K,).
+        """Return the expected share of each topic among the given documents' tokens, (K,).
 
         The mean topics are used, and the prior's part is subtracted. Return None without documents.
         """

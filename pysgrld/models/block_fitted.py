@@ -1,4 +1,4 @@
-"""A trained run with topics in blocks of a `pysgrld.chain.blocks` chain, whatever its documents are."""
+"""A trained run whose topics are blocks of a `pysgrld.chain.blocks` chain, for any documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run with topics in blocks of a chain; each model adds methods for documents.
+    """A trained run whose topics are blocks of a chain; each model adds methods for documents.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class BlockFitted(Fitted):
     # ---- draws
 
     def _states(self) -> dict[str, BlockState[Counts]]:
-        """Return the states of the blocks in the newest checkpoint, by name."""
+        """Return the states of the blocks in the latest checkpoint, by name."""
         options, record = self.record.options, self.record
         with placed(record.place):
             states = {
@@ -69,7 +69,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap that extends stored draws to similar texts, or None without replicates.
+        """Return the bootstrap that extends stored draws to similar texts; None without replicates.
 
         Raises
         ------
@@ -82,14 +82,14 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the draw for similar texts that corresponds to the kept sample of an iteration."""
+        """Transform the stored sample of an iteration into a draw for similar texts."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a kept sample; topics that are kept as counts are drawn again.
+        """Return the matrices of a stored sample; topics stored as counts are drawn again.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint, or the last draw of Gibbs refinement if the run has one."""
+        """The draw at the latest checkpoint, or else the Gibbs refinement's last draw if there is one."""
         if self.exact:
             with placed(self.record.place):
                 last = self.as_matrices(last_draw(self.record.arrays))
@@ -128,7 +128,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def samples(self) -> int:
-        """Number of posterior samples in the `mean`; 0 without samples."""
+        """Number of posterior samples averaged in `mean`."""
         with placed(self.record.place):
             averages = averages_in(averaged(self.record.arrays))
         return averages.samples if averages.sums else 0
@@ -156,12 +156,12 @@ class BlockFitted(Fitted):
         return mean
 
     def mean_sample(self) -> dict[str, Floats]:
-        """Return the mean of all posterior samples in the form of a kept one."""
+        """Return the mean of all posterior samples in the form of a stored sample."""
         assert self.mean is not None
         return by_topic(self.mean, self.blocks)
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the shapes that the matrices of a kept sample must have: (K, V), and (1, K) of r."""
+        """Return the required shapes of a stored sample's matrices: (K, V), and (1, K) for r."""
         del sample
         return {
             b.name: (1, b.shape[1]) if b.is_vector else (b.shape[1], b.shape[0])
@@ -169,28 +169,28 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample for these words, or for all words if None."""
+        """Return a stored sample as a draw, for the given words or for all words if None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
         return by_word(sample, self.blocks)
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the topics of a layer over the words in a kept sample, (K, V)."""
+        """Return a layer's topics as distributions over words in a stored sample, (K, V)."""
         if layer == 0:
             return sample[self.blocks[0].name]
         phi = self.over_words(self.draw_of(sample), layer)
         return np.ascontiguousarray(phi[:, : self.layers[layer]].T)
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the topics over the words, (V, Kp) float32."""
+        """Return the topics over words, (V, Kp) float32."""
         del layer  # there is one layer
         return draw[self.blocks[0].name]
 
     # ---- priors
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the learned priors, by option: posterior means, or current values without samples."""
+        """Return the learned priors by option: posterior means, or current values if without samples."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {
@@ -203,11 +203,11 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process, a factor on the step size."""
+        """Rate of an average topic's process; the step size is multiplied by it."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps, else ().
+        """Return each topic's r_k = h (N_k + V eta) / s_k under Langevin steps, else an empty tuple.
 
         s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the
         number of tokens of the topic.

@@ -1,4 +1,4 @@
-"""The options that the user chose for a training run, before they are resolved for its corpus."""
+"""The options that a user chose for a training run, before defaults are resolved for a corpus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pysgrld.samplers import Sampler
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """Options of one start: the location of the run, its resources, and its end."""
+    """Options of one start of training: where the run is, its resources, and when it ends."""
 
     out: str | None = None
     resume: str = "auto"
@@ -30,7 +30,7 @@ class StartOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HoldOutOptions:
-    """Options that name the held-out documents."""
+    """Options that determine the held-out documents."""
 
     holdout: int | float | None = None
     holdout_corpus: str | None = None
@@ -42,7 +42,7 @@ class HoldOutOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Options of the corpus, the chain and the budget that are read before the others."""
+    """Options of corpus, chain and budget that are read before all others."""
 
     corpus_size: int | None = None
     shuffle_buffer: int | None = None
@@ -54,7 +54,7 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class Choices:
-    """Options that the user chose, parsed; `resolve` gives all other options their defaults.
+    """Options chosen by the user, after parsing; `resolve` adds the defaults of all others.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class Choices:
 
     @property
     def reading(self) -> CorpusOptions:
-        """Options of reading the corpus, including the column of time if the model needs one."""
+        """Options for reading the corpus, with the column of times if the model needs it."""
         column = self.time
         return CorpusOptions.of(self.of_reading).keeping(column and column[0])
 
     def reading_over(self, recorded: Mapping[str, Any]) -> CorpusOptions:
-        """Return the options of reading further documents, given the recorded options of a corpus."""
+        """Return the options for reading further documents, given a corpus's recorded options."""
         return CorpusOptions.over(recorded, self.of_reading)
 
     @property
@@ -111,18 +111,18 @@ class Choices:
 
     @property
     def time(self) -> tuple[str, str | int] | None:
-        """The column of time and the period of a slice, or None if the model does not use time."""
+        """The column of times and the length of a slice, or None if the model does not use time."""
         return self.model.time(self.values.get("time"), self.values.get("slices"))
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """Pairs of an option's name and a file that the option names."""
+        """Pairs of an option's name and the file that the option names."""
         named = [(name, str(v)) for name, v in self.values.items() if OPTIONS[name].names_file]
         lists = str(self.values.get("stop-words", "none")).split(",")
         return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
 
     def check(self) -> None:
-        """Refuse options that contradict each other, before any file is read.
+        """Raise an error for contradictory options, before any file is read.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Choices:
         self.resolve(_ANY_CORPUS)  # raises on conflicts with a preset or another default
 
     def check_shared(self) -> None:
-        """Refuse options of a chain that several processes cannot train together.
+        """Raise an error for options with which several processes cannot train one chain.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Choices:
         check_shared(self.values)
 
     def resolve(self, facts: Facts) -> Resolution:
-        """Resolve every option for a corpus.
+        """Resolve all options for a corpus.
 
         Raises
         ------
@@ -151,19 +151,19 @@ class Choices:
         return resolve(self.values, facts)
 
     def updated(self, later: Choices) -> Choices:
-        """Return these options, updated with later options."""
+        """Return these options, overridden by later options."""
         return Choices({**self.values, **later.values})
 
     def changed(self, **values: Any) -> Choices:
-        """Return these options with changed values, by option name with ``_`` for ``-``."""
+        """Return these options with changed values; argument names have ``_`` in place of ``-``."""
         return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
 
     def without(self, names: Container[str]) -> Choices:
-        """Return these options without the given names, as they are typed."""
+        """Return these options without those with the given command-line names."""
         return Choices({name: v for name, v in self.values.items() if name not in names})
 
     def without_preset(self) -> Choices:
-        """Return these options without the values that the preset sets."""
+        """Return these options without the values that a preset set."""
         preset = preset_of(self.values.get("preset"), self.values.get("algo"))
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 

@@ -1,4 +1,4 @@
-"""The option --exact-sweeps of models with Gibbs refinement: its checks, and its default.
+"""The option --exact-sweeps of models with a Gibbs refinement: its checks and its default.
 
 No NumPy here: help must be instant.
 """
@@ -23,7 +23,7 @@ EXACT_SWEEPS = Option(
 
 
 def usual_exact(need: int, *, possible: bool) -> int | str:
-    """Return the default number of Gibbs sweeps: 0 if they are impossible or need too much memory.
+    """Return the default number of Gibbs sweeps, 0 if these are impossible or need too much memory.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def usual_exact(need: int, *, possible: bool) -> int | str:
 
 
 def exact_bytes(facts: Facts, chain_bytes: int) -> int:
-    """Return the bytes of exact chains: documents, topics of tokens, and topics over words.
+    """Return the bytes of exact chains: documents, token topics, and topics over words.
 
     The topics of one chain are copied, to be read while the chains continue. A replicate has topics,
     their mean, counts twice, and 63 % of the documents, with 36 bytes per token: for the document,

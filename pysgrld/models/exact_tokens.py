@@ -1,4 +1,4 @@
-"""Chains of Gibbs refinement over documents with topics of tokens, for any sampler of phi."""
+"""Chains of a Gibbs refinement for documents with token topics, given any sampler of phi."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NUMBER = 56
 
 
 class Watched:
-    """Figures that are recorded: each topic's share, its top words, and a topic in some documents.
+    """Recorded quantities: topics' shares, probabilities of their top words, shares in documents.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Watched:
 
 
 class ExactTokens(ExactChain):
-    """One chain of Gibbs refinement; a model defines its blocks, its sweep, and its draws of words.
+    """A Gibbs-refinement chain; a model defines its blocks, its sweep, and its draws of words.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ class ExactTokens(ExactChain):
     @staticmethod
     @abstractmethod
     def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
-        """Return the blocks, and the single-threaded documents, of a chain that continues another one."""
+        """Return the blocks and the single-threaded documents for a chain that continues another."""
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """The blocks with stored states: all that cannot be computed from the topics of tokens."""
+        """The blocks whose states are stored, because token topics do not determine them."""
         return self.upper if self.follow else self.blocks
 
     @property
@@ -138,24 +138,24 @@ class ExactTokens(ExactChain):
         return self._watched.top
 
     def topics_of_tokens(self, documents: Int64s) -> Int32s:
-        """Return the topics of the tokens of these documents, one document after the other."""
+        """Return the concatenated token topics of the given documents."""
         z, token_ptr = self._tokens.z, self._tokens.token_ptr
         assert z is not None
         assert token_ptr is not None
         return np.concatenate([z[token_ptr[d] : token_ptr[d + 1]] for d in documents])
 
     def start(self, draw: Draw, threads: int) -> None:
-        """Draw the initial topics of all tokens, given a draw of the training chain."""
+        """Draw initial topics for all tokens, given a draw of the training chain."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
         self.step = 1  # the random numbers of step 0 have been used
 
     @abstractmethod
     def watched_words(self) -> Doubles:
-        """Return a draw of the probabilities of the watched top words, (K * n,)."""
+        """Return a draw of the watched top words' probabilities, (K * n,)."""
 
     def watched(self) -> dict[str, Doubles]:
-        """Return the watched shares of topics, top-word probabilities, and shares in documents."""
+        """Return the watched quantities: topic shares, top-word probabilities, shares in documents."""
         k, watched, z, ptr = (
             self.topics.shape[1],
             self._watched,
@@ -180,7 +180,7 @@ class ExactTokens(ExactChain):
         }
 
     def as_it_stands(self) -> Self:
-        """Return a copy for reading while this chain continues; the copy cannot sweep."""
+        """Return a copy to read while this chain continues; the copy cannot sweep."""
         twin = copy(self)
         twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None
@@ -189,7 +189,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, in the smallest integer type, and the arrays of the blocks."""
+        """Return all tokens' topics, in the smallest integer type, and the arrays of the blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"
@@ -200,7 +200,7 @@ class ExactTokens(ExactChain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the chain from `arrays`, which include the number of visits.
+        """Restore the chain from its `arrays`, which include the number of visits.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return the iteration for a sweep's random key, which no other chain of a run uses.
+    """Return the iteration in a sweep's random key, which differs from any other chain's.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ E = TypeVar("E", bound=ExactTokens)
 def chains_from(
     kind: type[E], chain: BlockChain, options: Resolved, run_on: RunOn, *, start: bool
 ) -> tuple[E, ...]:
-    """Return the chains of the Gibbs refinement of a run.
+    """Return the chains of a run's Gibbs refinement.
 
     Parameters
     ----------

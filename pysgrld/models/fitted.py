@@ -44,7 +44,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """The record of a run that its model reads: plain values, independent of the run's files.
+    """What a model reads of a run: plain values, independent of the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -64,11 +64,11 @@ class Record(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Number of training tokens."""
+        """Number of tokens in the training documents."""
 
     @property
     def step(self) -> int:
-        """Number of training iterations done."""
+        """Number of completed training iterations."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:
@@ -76,14 +76,14 @@ class Record(Protocol):
 
     @property
     def place(self) -> str:
-        """Name of the checkpoint in messages."""
+        """Name of the checkpoint, for messages."""
 
     def is_copied(self, name: str) -> bool:
-        """Return True if each access to an array of the checkpoint returns a copy of it."""
+        """Return True if each access to this array of the checkpoint returns a copy."""
 
 
 class Node(NamedTuple):
-    """A topic, and the topics of the layer below that it uses most.
+    """A topic, and those topics of the layer below that it uses most.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Node(NamedTuple):
     children: tuple[Node, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
+        """Return the node as plain values for JSON."""
         return self._asdict() | {"children": [child.as_dict() for child in self.children]}
 
 
@@ -169,7 +169,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Return the Gibbs refinement that made the draws, or None without refinement or checkpoint."""
+        """Return the Gibbs refinement that made the draws, or None without one."""
         try:
             plan = plan_in(self.record.arrays)
         except CheckpointError:
@@ -178,16 +178,16 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap that extends stored draws to similar texts, or None without replicates."""
+        """Return the bootstrap that extends stored draws to similar texts; None without replicates."""
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the draw for similar texts that corresponds to the kept sample of an iteration."""
+        """Transform the stored sample of an iteration into a draw for similar texts."""
         del step
         return sample
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a kept sample; topics that are kept as counts are drawn again.
+        """Return the matrices of a stored sample; topics stored as counts are drawn again.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Fitted(ABC):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are samples of the posterior: True for exact samplers only.
+        """Whether draws are samples of the exact posterior, which holds only for exact samplers.
 
         Minibatches, and documents that start afresh, shift the means of topics away from the
         posterior means, by more than the posterior's width even if the noise is small. Exact chains
@@ -212,16 +212,16 @@ class Fitted(ABC):
     @property
     @abstractmethod
     def layers(self) -> tuple[int, ...]:
-        """Number of topics of each layer."""
+        """Number of topics in each layer."""
 
     @property
     @abstractmethod
     def current(self) -> Draw:
-        """The draw at the newest checkpoint."""
+        """The draw at the latest checkpoint."""
 
     @property
     def samples(self) -> int:
-        """Number of posterior samples in the `mean`; 0 without samples."""
+        """Number of posterior samples averaged in `mean`."""
         return 0
 
     @property
@@ -230,7 +230,7 @@ class Fitted(ABC):
         return None
 
     def mean_sample(self) -> dict[str, Floats]:
-        """Return the mean of all posterior samples in the form of a kept one.
+        """Return the mean of all posterior samples in the form of a stored sample.
 
         Raises
         ------
@@ -241,22 +241,22 @@ class Fitted(ABC):
 
     @abstractmethod
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the shapes that the matrices of a kept sample must have, by name."""
+        """Return the required shapes of a stored sample's matrices, by name."""
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample for these words, or for all words if None."""
+        """Return a stored sample as a draw, for the given words or for all words if None."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the topics of a layer over the words in a kept sample, (K, V)."""
+        """Return a layer's topics as distributions over words in a stored sample, (K, V)."""
 
     @abstractmethod
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the topics of a layer over the words, (V, Kp) float32; columns beyond K are 0."""
+        """Return a layer's topics over words, (V, Kp) float32; columns from K on are 0."""
 
     def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
-        """Return at most ``most`` iterations of stored samples, evenly spaced, including the last one.
+        """Return iterations of at most ``most`` stored samples, evenly spaced, including the last.
 
         After Gibbs refinement, each of its chains has equally many, as the chains take turns.
 
@@ -274,7 +274,7 @@ class Fitted(ABC):
     def samples_for_new(
         self, steps: Sequence[int], read: Callable[[int], Mapping[str, Array]]
     ) -> Samples:
-        """Yield the samples of topics from which documents outside training are drawn.
+        """Yield the samples of topics given which new documents are drawn.
 
         They are the stored samples; for draws of Gibbs refinement, each is replaced by their mean. In
         a single draw, the probabilities of words with few tokens vary much. A new document would
@@ -297,12 +297,12 @@ class Fitted(ABC):
 
     @abstractmethod
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
+        """Return documents' proportions of a layer's topics, (n, K); rows sum to 1."""
 
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the proportions and token counts of a layer's topics in documents, for each sample.
+        """Draw documents' proportions and token counts of a layer's topics, once per sample.
 
         A document's draws depend on its counts, its id and the samples, not on other documents.
 
@@ -314,7 +314,7 @@ class Fitted(ABC):
         raise UsageError(f"documents of {self.kind} have no draws of their topics")
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Draw the topic of every token of documents, (N,), given the draw at the newest checkpoint.
+        """Draw each token's topic in documents, (N,), given the draw at the latest checkpoint.
 
         Tokens of one entry of the documents are adjacent. A document's topics depend on its counts
         and its id, not on other documents.
@@ -328,7 +328,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the share of each topic in the corpus, (K,).
+        """Return each topic's share of the corpus, (K,).
 
         If the model has no weights of topics, they are computed from training documents. Return None
         without documents.
@@ -341,34 +341,34 @@ class Fitted(ABC):
     # ---- priors
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet parameters of proportions, (K,), or None if the prior is not Dirichlet."""
+        """Return the proportions' Dirichlet parameters, (K,), or None if their prior is another one."""
         del layer
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter of a topic's words: eta, or its mean if it is learned."""
+        """Return the Dirichlet parameter of topics over words: eta, or its mean if it is learned."""
         learned = self.learned()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
         return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the learned priors, by option: posterior means, or current values without samples."""
+        """Return the learned priors by option: posterior means, or current values if without samples."""
         return {}
 
     # ---- topics
 
     def shown(self, layer: int) -> Int64s:
-        """Return the active topics of a layer, ascending."""
+        """Return a layer's active topics, ascending."""
         return np.arange(self.layers[layer])
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the time slices, the earliest first; empty if topics do not change over time."""
+        """Names of the time slices, from the earliest on; empty if topics do not change over time."""
         return ()
 
     def in_slices(self, draw: Draw) -> Floats:
-        """Return the topics over the words in each time slice, (T, K, V), without copying.
+        """Return the topics over words in each time slice, (T, K, V), as a view.
 
         Raises
         ------
@@ -378,15 +378,15 @@ class Fitted(ABC):
         raise UsageError(f"topics of {self.kind} do not change with time")
 
     def counts(self) -> Int64s | None:
-        """Count the training documents of each component, or None if documents have several topics."""
+        """Count each component's training documents; None if documents have several topics."""
         return None
 
     def numbers(self) -> dict[str, int]:
-        """Return the metrics of the newest checkpoint that are shown next to the score, by name."""
+        """Return the latest checkpoint's metrics that are shown next to the score, by name."""
         return {}
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the arrays that are exported with the topics, by name."""
+        """Return the arrays to export in addition to the topics, by name."""
         return {}
 
     def tree(
@@ -400,13 +400,13 @@ class Fitted(ABC):
         return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return the quantities of a draw that do not depend on topics' names, by keys of `titles`."""
+        """Return quantities of a draw that do not depend on topic names, by keys of `titles`."""
         del draw, held_out
         return {}
 
     @property
     def word_order(self) -> WordOrder:
-        """The default order of a topic's words, given the mean length of training documents."""
+        """The default order of a topic's words, which depends on the mean length of documents."""
         if self.signed:
             return PROBABLE
         return default_order(self.record.documents, self.record.tokens)
@@ -419,7 +419,7 @@ class Fitted(ABC):
         order: WordOrder | None = None,
         totals: WordTotals | None = None,
     ) -> Int64s:
-        """Return the ids of the first n words of each topic of a layer, (K, n).
+        """Return the ids of the first n words of each topic in a layer, (K, n).
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class Fitted(ABC):
     def word_scorer(
         self, phi: Floats, at: int, order: WordOrder | None = None, totals: WordTotals | None = None
     ) -> WordScorer:
-        """Return the scorer of words in topics of a layer; parameters are as in `first_words`."""
+        """Return the scorer of words in a layer's topics; for the parameters see `first_words`."""
         order = self.word_order if order is None else order
         if self.signed:
             order = PROBABLE
@@ -448,7 +448,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process, a factor on the step size."""
+        """Rate of an average topic's process; the step size is multiplied by it."""
         return 1.0
 
     def step_size(self, step: int) -> float:
@@ -457,7 +457,7 @@ class Fitted(ABC):
         return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
     def noise(self, step: int) -> float | None:
-        """Return the factor by which minibatch noise inflates draws' variance given counts, at a step.
+        """Return the factor by which minibatch noise inflates the draws' variance given the counts.
 
         The factor is 1 for exact samplers, and None if it is not known.
         """

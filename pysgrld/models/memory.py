@@ -1,4 +1,4 @@
-"""Estimates of the bytes that models of topics over words need, for any kind of documents."""
+"""Estimated bytes of models of topics over words, for any kind of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 def of_topics(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the bytes of topics, of a minibatch, of current documents, and of held-out documents.
+    """Return the bytes for topics, a minibatch, current documents, and held-out documents.
 
     Parameters
     ----------

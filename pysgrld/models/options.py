@@ -1,4 +1,4 @@
-"""Every option of training: shared by all models, of one model, or of one sampler.
+"""All options of training: shared by all models, of one model, or of one sampler.
 
 This module also interprets combinations of options: it finds the model, sampler and preset, and refuses
 contradictions.
@@ -29,7 +29,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def _kind() -> dict[str, Option]:
-    """Return the options that choose a model, a sampler and a preset by their names."""
+    """Return the options by which model, sampler and preset are chosen."""
     first, *other_models = all_models()
     # a sampler that only one model has implies that model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
@@ -67,7 +67,7 @@ def _kind() -> dict[str, Option]:
 
 
 def _all() -> dict[str, Option]:
-    """Return all options in the order of help: first options of models, then of training."""
+    """Return all options in the order of the help: those of models, then those of training."""
     options = _kind()
     shared = dict(SHARED)
     for name, option in SHARED.items():  # help also shows the defaults of models
@@ -99,7 +99,7 @@ _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
 def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
-    """Return the defaults of the requested preset for the requested algorithm.
+    """Return the defaults that a preset sets for the given sampler.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
 
 
 def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
-    """Return the sampler and the model that options choose.
+    """Return the sampler and the model chosen by options.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
 
 
 def check_usage(settings: Mapping[str, Any]) -> None:
-    """Refuse options that contradict each other, or that the sampler or the model does not use.
+    """Raise an error for options that contradict each other, or that sampler or model do not use.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
 
 
 def _check_learned(names: Iterable[str], sampler: Sampler, model: Model[Any]) -> None:
-    """Refuse to learn priors that the model or the sampler cannot learn.
+    """Raise an error for learned priors that the model or the sampler cannot learn.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _check_learned(names: Iterable[str], sampler: Sampler, model: Model[Any]) ->
 
 
 def check_shared(settings: Mapping[str, Any]) -> None:
-    """Refuse options of a chain that several processes cannot train together.
+    """Raise an error for options with which several processes cannot train one chain.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
 
 
 def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """List the contradictions between shared options, with held-out documents last."""
+    """Yield the contradictions between shared options, held-out documents last."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
     sweeps = settings.get("sweeps")

@@ -1,4 +1,4 @@
-"""The interface of a model, which is a row of `pysgrld.models.table.MODELS`.
+"""The interface of a model; each model is a row of `pysgrld.models.table.MODELS`.
 
 No NumPy here, nor in the ``declared`` modules of models: help lists their options and must be instant.
 """
@@ -32,7 +32,7 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes, other than the corpus's totals, that memory depends on.
+    """Sizes that memory depends on, in addition to the totals of the corpus.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Extent(NamedTuple):
 
 
 class CorpusFacts(NamedTuple):
-    """Facts on the training corpus that a model gets in addition to minibatches.
+    """Facts about the training corpus that a model receives in addition to minibatches.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class CorpusFacts(NamedTuple):
 
 
 class RunOn(NamedTuple):
-    """Resources of a chain: its threads, its processes, and the callback while it waits.
+    """Resources of a chain: threads, processes, and the callback called during waits.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RunOn(NamedTuple):
 
 
 class Model(ABC, Generic[R]):
-    """A model, with its options, defaults and factories.
+    """A model with its options, defaults and factories.
 
     Attributes
     ----------
@@ -150,23 +150,23 @@ class Model(ABC, Generic[R]):
 
     @property
     def resolved(self) -> type[R]:
-        """The class of its resolved options."""
+        """The class of the model's resolved options."""
         return cast("type[R]", _imported(self.resolves_to))
 
     @property
     def fitted(self) -> type[Fitted]:
-        """The class of its trained runs, constructed from a `Record` and a number of threads."""
+        """The class of the model's trained runs; it takes a `Record` and a number of threads."""
         return cast("type[Fitted]", _imported(self.reads))
 
     @property
     def score(self) -> Score:
-        """The score of held-out documents."""
+        """The score used for held-out documents."""
         return self.fitted.score
 
     # ---- options
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse options of this model that contradict each other.
+        """Raise an error for options of this model that contradict each other.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Model(ABC, Generic[R]):
         return  # no contradictions by default
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column that assigns documents to time slices, and the length of a slice.
+        """Return the column by which documents are assigned to time slices, and the slice length.
 
         Return None if the model does not use time. The length has the form that
         `pysgrld.corpus.slices.slicing_of` takes.
@@ -194,7 +194,7 @@ class Model(ABC, Generic[R]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Fill in place the model's defaults of its own options and of shared options.
+        """Set unset options in ``value`` to the model's defaults, for its own and shared options.
 
         Parameters
         ----------
@@ -210,17 +210,17 @@ class Model(ABC, Generic[R]):
         """
 
     def remarks(self, options: R, facts: Facts) -> Iterator[Message]:
-        """Return remarks for the user on these options for this corpus, before training starts."""
+        """Yield messages to the user about these options for this corpus, before training."""
         return iter(())
 
     @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the number of bytes that a run will need, by purpose."""
+        """Return the number of bytes that a run needs, by purpose."""
 
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold documents out for scoring by this model: split in two parts by the seed, or whole."""
+        """Hold out documents for scoring by this model: split in two by the seed, or whole."""
         from pysgrld.evaluate.held_out import split, whole
 
         return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
@@ -230,7 +230,7 @@ class Model(ABC, Generic[R]):
         """Start a Markov chain of the model."""
 
     def short_chain(self, options: R, stream: Epochs, corpus: CorpusFacts, run_on: RunOn) -> Chain:
-        """Start one of the short chains that provide the initial topics of training (``--starts``).
+        """Start one of the short chains from which training takes its initial topics (``--starts``).
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Model(ABC, Generic[R]):
     def exact_chains(
         self, options: R, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return the Gibbs-refinement chains that start at the end of a training chain; empty by default.
+        """Return the Gibbs-refinement chains that continue a training chain; by default none.
 
         Parameters
         ----------
@@ -270,11 +270,11 @@ class Model(ABC, Generic[R]):
 
     @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
-        """Return a scorer of draws on held-out documents over a vocabulary of V words."""
+        """Return a scorer of draws on held-out documents, for a vocabulary of V words."""
 
 
 def _imported(place: str) -> type:
-    """Return a class, given the module and the name of the class."""
+    """Import a class, given the names of its module and itself."""
     module, _, name = place.rpartition(".")
     loaded: type = getattr(import_module(module), name)
     return loaded

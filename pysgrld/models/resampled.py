@@ -1,4 +1,4 @@
-"""Refinement over resampled documents, to measure how much topics vary with the sample of documents.
+"""Refinement on resampled documents, to measure how topics vary with the sample of documents.
 
 A replicate draws as many documents as the corpus has, with replacement, and continues a chain of the
 Gibbs refinement on them. The topics of a document that was drawn w times are sampled once, and its tokens
@@ -31,7 +31,7 @@ _FIRST_NUMBER = 16
 
 
 class WeightedDocuments(TokenTopics):
-    """Documents by Gibbs sampling given phi; tokens count as often as their document was drawn.
+    """Documents by Gibbs sampling given phi; a token counts as often as its document was drawn.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class WeightedDocuments(TokenTopics):
         self._across, self._threads, self._work = padded(topics), threads, core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Keep the topics of all tokens between visits; no token has a topic yet."""
+        """Make all tokens' topics persist between visits; tokens have no topics yet."""
         super().keep(documents)
         #: For each token: position of its word's row in counts of words by topic; and its weight.
         self._rows: Int64s = np.repeat(
@@ -58,13 +58,13 @@ class WeightedDocuments(TokenTopics):
         self._token_weights = np.repeat(self._weights.astype(np.float64), np.diff(self.token_ptr))
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Draw initial topics of all tokens, by some sweeps given phi."""
+        """Draw initial topics for all tokens, by several sweeps given phi."""
         self.sample_first(key, draw, batch, self._threads)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the topics of all tokens given phi, and return the weighted sufficient statistics."""
+        """Sample all tokens' topics given phi, and return weighted sufficient statistics."""
         del comm
         alpha, z = alpha_of(draw, self.alpha), self.z
         assert z is not None
@@ -97,7 +97,7 @@ class WeightedDocuments(TokenTopics):
         return statistics
 
     def _alpha_evidence(self, key: Key, alpha: Floats, batch: Minibatch, level: float) -> Counts:
-        """Return the statistics on alpha; documents of equal weight are processed together."""
+        """Return the statistics for alpha; documents with equal weights are processed together."""
         tables, q = np.zeros(self._across, np.int64), np.zeros(len(self._weights))
         values, first = np.unique(self._weights, return_index=True)
         ends = [*first[1:].tolist(), len(self._weights)]
@@ -118,7 +118,7 @@ class WeightedDocuments(TokenTopics):
 
 
 class Replicate(BlockChain):
-    """A chain on resampled documents that continues a chain of the Gibbs refinement.
+    """A chain on resampled documents, which continues a chain of the Gibbs refinement.
 
     Parameters
     ----------
@@ -158,11 +158,11 @@ class Replicate(BlockChain):
 
     @property
     def key(self) -> Key:
-        """The address of the random numbers of the next sweep."""
+        """The address of the next sweep's random numbers."""
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
     def mean(self, waiting: Callable[[], None]) -> Floats:
-        """Make the sweeps, and return the mean topics over the second half of them, (V, Kp).
+        """Run the sweeps, and return the mean topics over their second half, (V, Kp).
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Replicate(BlockChain):
 
 
 def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
-    """Draw documents with replacement; return the distinct ones, and how often each was drawn.
+    """Draw documents with replacement; return the distinct ones, and how often each occurs.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return the given documents of a batch, in their order, over the same words."""
+    """Return the given documents of a batch, in the given order, over the same words."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

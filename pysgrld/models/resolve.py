@@ -1,4 +1,4 @@
-"""Defaults that depend on the corpus, computed as plain values by one rule for every corpus.
+"""Defaults that depend on the corpus, resolved to plain values by the same rules for all corpora.
 
 docs/choosing-a-sampler.md has the rule and its reasons.
 """
@@ -28,7 +28,7 @@ FEW = 40
 
 
 class Resolution(NamedTuple):
-    """The outcome of `resolve`: options for one corpus, and which of them are defaults.
+    """Result of `resolve`: the options for a corpus, and which of them are defaults.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Resolution(NamedTuple):
 
 
 def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
-    """Resolve every option to a plain value.
+    """Resolve all options to plain values.
 
     No value depends on the budget, the clock or the number of threads, as a longer run must begin with
     the same iterations as a shorter one.
@@ -139,7 +139,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
 
 
 def restored(values: Mapping[str, Any]) -> Resolved:
-    """Return the resolved options from the plain values that a run records (`Resolved.plain`).
+    """Return resolved options from the plain values stored in a run (`Resolved.plain`).
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds per unit of work, in addition to `VISIT` for a token visit.
+    """Nanoseconds per unit of each kind of work other than token visits (`VISIT`).
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class UnitTimes(NamedTuple):
     cell: float
 
     def visit(self, topics: int) -> float:
-        """Return the nanoseconds of a token visit with ``topics`` topics."""
+        """Return the nanoseconds of one token visit with ``topics`` topics."""
         return VISIT + self.topic * topics
 
 
@@ -186,7 +186,7 @@ TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
 class Work(NamedTuple):
-    """Amount of work of an iteration, or of a score.
+    """Amount of work in an iteration or a score.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Work(NamedTuple):
 
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
-    """Return the number of iterations from one posterior sample to the next.
+    """Return the number of iterations between posterior samples.
 
     Parameters
     ----------

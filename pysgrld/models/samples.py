@@ -1,4 +1,4 @@
-"""Kept samples of topics: the invariants of their arrays, samples as counts, and top-word samples.
+"""Stored samples of topics: checks of their arrays, samples as counts, and top-word samples.
 
 If topics were drawn given the topics of all tokens, a sample is kept as the counts of these, compressed
 to about a byte for each cell that has tokens, and the address of its random numbers. Drawing again from
@@ -83,7 +83,7 @@ _ABOVE = 0.5
 
 
 def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
-    """Return drawn topics as counts, or None if the counts are not whole tokens.
+    """Return drawn topics in the form of counts, or None if the counts are not whole numbers.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
 
 
 def _packed(numbers: Array) -> Array:
-    """Compress integers to a zstd frame, (1, n) uint8: all first bytes, then all second bytes, ..."""
+    """Compress integers to a zstd frame, (1, n) uint8, in which bytes are grouped by significance."""
     small = numbers.astype(np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<"))
     planes = small.view(np.uint8).reshape(len(small), small.itemsize).T
     engine = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
@@ -119,7 +119,7 @@ def _packed(numbers: Array) -> Array:
 
 
 def _unpacked(frame: Array, n: int) -> Array:
-    """Return the n integers of a frame made by `_packed`.
+    """Decompress the n integers of a frame made by `_packed`.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _unpacked(frame: Array, n: int) -> Array:
 
 
 def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array, Array]:
-    """Return the counts of a sample that is kept as counts.
+    """Return the counts of a sample that is stored as counts.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
 
 
 def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
-    """Return the distribution from which topics that are kept as counts were drawn.
+    """Return the distribution from which the topics of a sample stored as counts were drawn.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> 
 
 
 def width(v: int) -> int:
-    """Return the number of words of each topic that a top-word sample over V words has.
+    """Return the number of words per topic in a top-word sample, for V words.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def width(v: int) -> int:
 
 
 def top_word_sample(phi: Floats) -> dict[str, Array]:
-    """Return the top-word sample of a sample of topics over words.
+    """Return the top-word sample of a full sample of topics over words.
 
     Parameters
     ----------

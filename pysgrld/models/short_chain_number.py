@@ -1,4 +1,4 @@
-"""The number of short chains at the start of training, and the memory that they need.
+"""Number of short chains at the start of training, and the memory that they need.
 
 No NumPy here: help must be instant.
 """
@@ -44,7 +44,7 @@ def most_starts(topics: int, words: int, tokens: int) -> int:
 def affordable_starts(
     most: int, iteration_visits: float, cells: int, warm_up: int, tokens: int
 ) -> int:
-    """Return the number of short chains that take at most a tenth of an expected run.
+    """Return the number of short chains whose time is at most a tenth of an expected run.
 
     The number 1 stands for no short chains.
 
@@ -67,7 +67,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the number of iterations of a short chain: the warm-up, and some with noise.
+    """Return the number of iterations of a short chain: the warm-up, plus some with noise.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def short_chain_iterations(warm_up: int) -> int:
 
 
 def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = None) -> int:
-    """Return the bytes of short chains: all their topics, the chain in training, and clusters.
+    """Return the bytes of the short chains: their topics, one running chain, and the clustering.
 
     Parameters
     ----------

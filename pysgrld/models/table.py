@@ -1,4 +1,4 @@
-"""The table of all models. A model is a folder next to this file, and a row of this table."""
+"""The table of all models; each model is a folder next to this file and a row of the table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODELS = {
 
 @cache
 def model_of(name: str) -> Model[Any]:
-    """Return a model by the name that is typed after ``--model``.
+    """Return the model with the given name, as typed after ``--model``.
 
     Parameters
     ----------

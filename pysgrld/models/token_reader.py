@@ -1,4 +1,4 @@
-"""Reading documents with topics of tokens, as in LDA, for any sampler of the topics."""
+"""Reading documents with token topics, as in LDA, for any sampler of the topics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def gibbs_readers(topics: int, alpha: float | None) -> Readers:
 
 
 class GibbsReader(Reader):
-    """Documents read by collapsed Gibbs sampling of their tokens' topics with fixed phi.
+    """Reader that samples tokens' topics by collapsed Gibbs sampling with fixed phi.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class GibbsReader(Reader):
         return bool((self._z < 0).any())
 
     def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
-        """Sum each topic's tokens over kept sweeps, (n, Kp); expected counts are in units of 2^-24."""
+        """Sum each topic's tokens over the kept sweeps, (n, Kp), in units of 2^-24 if expected."""
         _, counts = core.documents_gibbs(
             phi=weights_of(parts),
             topics=self.topics,
@@ -105,7 +105,7 @@ class GibbsReader(Reader):
         return counts
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of every scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
+        """Return each scored entry's probability (Patterson and Teh 2013, eq. 12 to 15)."""
         sweeps = sweeps_of(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],
@@ -120,7 +120,9 @@ class GibbsReader(Reader):
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
-        """Return (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
+        """Return documents' expected proportions (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K).
+
+        This is eq. 15 of Patterson and Teh (2013).
 
         The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
         eq. 8): it is not random, and is nearer to the posterior expectation than a mean of
@@ -147,7 +149,7 @@ class GibbsReader(Reader):
         )
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Continue the documents' chains; return the last sweep's token counts, and theta given them."""
+        """Continue the documents' chains; return the last sweep's token counts, and theta given these."""
         del layer  # there is one layer
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = proportions_given(
@@ -162,23 +164,23 @@ class GibbsReader(Reader):
         return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
-        """Continue the documents' chains, and return the topic of every token in the last sweep."""
+        """Continue the documents' chains, and return each token's topic in the last sweep."""
         del layer  # there is one layer
         self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         return self._z
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the share of the tokens of each topic in the current state of the chains, (K,)."""
+        """Return each topic's current share of the tokens, (K,)."""
         del layer  # there is one layer
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they continue exactly."""
+        """Return the state of the documents' chains, from which they can continue exactly."""
         return {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Continue from `arrays`.
+        """Continue from the state that `arrays` returned.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Documents with topics of tokens, as in LDA, by collapsed Gibbs given phi, for any sampler of phi.
+"""Documents with token topics, as in LDA, by collapsed Gibbs given phi from any sampler.
 
     theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 
@@ -31,7 +31,7 @@ from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64
 
 
 def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
-    """Return the Dirichlet prior of documents: one number, or the draw's number per topic, (Kp,).
+    """Return documents' Dirichlet prior: one number, or the draw's values per topic, (Kp,).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Return the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,).
+    """Return the sufficient statistics for alpha: tables of a minibatch and variates q.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Co
 
 
 def token_places(documents: Documents) -> Int64s:
-    """Return the position of each document's first token in an array of all tokens.
+    """Return the position of each document's first token in the array of all tokens.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Documents with topics of tokens, which may persist between visits.
+    """Documents with token topics, which may persist between visits.
 
     Attributes
     ----------
@@ -113,12 +113,12 @@ class TokenTopics(DocumentSampler):
     token_ptr: Int64s | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Let the topics of all tokens persist between visits; no token has a topic yet."""
+        """Make all tokens' topics persist between visits; tokens have no topics yet."""
         self.token_ptr = token_places(documents)
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
 
     def sample_first(self, key: Key, draw: Draw, batch: Minibatch, threads: int) -> None:
-        """Draw initial topics of the persistent tokens, by some sweeps given topics over words."""
+        """Draw initial topics for the persistent tokens, by several sweeps given topics over words."""
         documents = GibbsDocuments(
             topics=self.topics,
             alpha=self.alpha,
@@ -134,11 +134,11 @@ class TokenTopics(DocumentSampler):
         self.z[:] = documents.z
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, ``z``, if they persist."""
+        """Return all tokens' topics ``z``, if they persist."""
         return {} if self.z is None else {"z": self.z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the topics of all tokens from the arrays of a checkpoint, if topics persist.
+        """Copy all tokens' topics from a checkpoint's arrays, if topics persist.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class GibbsDocuments(TokenTopics):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the topics of the minibatch's tokens given phi; return counts of words by topic.
+        """Sample topics of a minibatch's tokens given phi, and return word counts by topic.
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
@@ -214,7 +214,7 @@ class GibbsDocuments(TokenTopics):
         return statistics
 
     def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
-        """Sample the given documents; return counts of words by topic, and the number of tokens.
+        """Sample the given documents; return word counts by topic, and the number of tokens.
 
         With `active`, also return counts that are not yet distributed over topics. If alpha is
         learned, also return its sufficient statistics from the topics of the last sweep: tables, and

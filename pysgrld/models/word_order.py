@@ -1,4 +1,4 @@
-"""The order of words in topics: scores of the words that represent a topic."""
+"""Order of a topic's words, by scores of how well they represent the topic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TINY = 1e-12
 
 
 class WordOrder(NamedTuple):
-    """An order of the words of a topic.
+    """An order in which a topic's words are shown.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class WordOrder(NamedTuple):
 
     @property
     def needs_totals(self) -> bool:
-        """Whether the order depends on how often words occur in the training documents."""
+        """Whether the order depends on word frequencies in the training documents."""
         return self.name in ("distinctive", "relevance")
 
     @property
     def title(self) -> str:
-        """The heading of the column of words in a table."""
+        """The heading of the word column in a table."""
         return {"probable": "top words", "distinctive": "distinctive words"}.get(
             self.name, f"words by {self}"
         )
@@ -84,7 +84,7 @@ def parse_order(text: Any) -> WordOrder:
 
 
 def default_order(documents: int, tokens: int) -> WordOrder:
-    """Return the default order of words in the topics of a corpus.
+    """Return the default order of topic words for a corpus.
 
     Two distinctive words of one topic seldom occur together in a short document, although both belong to
     the topic, so probable words are more coherent if documents are short.
@@ -98,7 +98,7 @@ def default_order(documents: int, tokens: int) -> WordOrder:
 
 
 class WordScorer:
-    """Scores of words in the topics of a layer.
+    """Scores of words in a layer's topics.
 
     *Distinctive*: a lower bound of p(w|k) times the exclusivity p(w|k) / sum_j p(w|j). The bound is
     max(0, sqrt(p) - 1.645 sqrt(r / (4 N)))^2, as sqrt(count / N) has the variance r / (4 N) for every p,
@@ -141,7 +141,7 @@ class WordScorer:
             self._shares = totals.occurrences / max(1, totals.occurrences.sum())
 
     def scores(self, p: Doubles) -> Doubles:
-        """Return the scores of all words, (V,), in a topic with these probabilities, (V,)."""
+        """Return all words' scores, (V,), in a topic with word probabilities p, (V,)."""
         scores: Doubles = p
         if self.order.name == "distinctive":
             scores = np.maximum(0.0, np.sqrt(p) - self._error) ** 2 * (p / self._total)
@@ -154,7 +154,7 @@ class WordScorer:
         return scores
 
     def first(self, p: Doubles, n: int) -> Int64s:
-        """Return the ids of the first n words in a topic with these probabilities, or all V if fewer.
+        """Return the ids of the first n words in a topic with word probabilities p.
 
         Words of equal score are ordered by their probability, and then by their number.
         """
@@ -166,7 +166,7 @@ class WordScorer:
         return first
 
     def first_words(self, n: int) -> Int64s:
-        """Return the ids of the first n words of each topic, or of all V if fewer, (K, n)."""
+        """Return the ids of the first n words of each topic, (K, n), or all V if fewer."""
         if self.order.name == "probable":
             return top_words(self._phi[:, : self._k], n)
         parts = in_parts(self._phi, self._k)
@@ -174,7 +174,7 @@ class WordScorer:
 
 
 def top_words(phi: Floats, n: int) -> Int64s:
-    """Return the ids of the n most probable words of each topic, (K, n), the most probable first.
+    """Return the ids of each topic's n most probable words, (K, n), most probable first.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
 
 
 def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
-    """Return the mean exclusivity p(w|k) / sum_j p(w|j) of the first words of each topic, (K,).
+    """Return the mean exclusivity p(w|k) / sum_j p(w|j) of each topic's first words, (K,).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
 
 
 def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield copies of a few topics at a time, (n, V) float64, contiguous.
+    """Yield contiguous copies of a few topics at a time, (n, V) float64.
 
     Parameters
     ----------
@@ -241,6 +241,6 @@ def _parts(phi: Floats, k: int) -> Iterator[slice]:
 
 
 def _quantiles(values: Doubles) -> Doubles:
-    """Return for each value the fraction of all values that are at most as large."""
+    """Return, for each value, the fraction of all values that do not exceed it."""
     ranks: Doubles = np.searchsorted(np.sort(values), values, side="right") / len(values)
     return ranks

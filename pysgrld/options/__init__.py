@@ -1,1 +1,1 @@
-"""Options of training: their values, and the rows that all models share."""
+"""Options of training: their values, and the table rows that all models share."""

@@ -1,4 +1,4 @@
-"""Options that all models share, defined once: name, meaning, default, form of values.
+"""Options shared by all models, each defined once: name, meaning, default, form of its values.
 
 Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
 """
@@ -225,7 +225,7 @@ _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items()
 
 
 def spelled(name: str, value: Any) -> Any:
-    """Return the value of an option in the form that is shown to users.
+    """Return an option's value in the form shown to users.
 
     Parameters
     ----------

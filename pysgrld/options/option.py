@@ -1,4 +1,4 @@
-"""An option of training, the facts that defaults depend on, and options resolved to plain values.
+"""An option of training, the facts that defaults depend on, and options with resolved values.
 
 No NumPy here: help must be instant.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """One option of ``sgmc train``.
+    """An option of ``sgmc train``.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class Option(NamedTuple):
 
     @property
     def names_file(self) -> bool:
-        """True if the value is the path of a file that a run reads."""
+        """True if the option's value is the path of a file that a run reads."""
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return False if the value is one or more numbers that the parser refuses; else True."""
+        """Return False if the value consists of numbers that the parser refuses, else True."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
@@ -87,7 +87,7 @@ class Option(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Facts of a corpus that defaults of options depend on.
+    """Facts about a corpus on which the defaults of options depend.
 
     Attributes
     ----------
@@ -125,12 +125,12 @@ class Facts(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Mean number of tokens of a document, from which defaults are derived."""
+        """Mean number of tokens per document, from which defaults are derived."""
         return self.mean_length or max(1, self.tokens) / max(1, self.documents)
 
     @property
     def rows(self) -> int:
-        """Number of rows of the topics: one for each word in each slice of time."""
+        """Number of rows in the topics: one for each word in each time slice."""
         return self.words * (1 if self.slicing is None else len(self.slicing.names))
 
 
@@ -140,7 +140,7 @@ Steps = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class LoopOptions:
-    """Values of the options that the training loop reads: budget, sweeps, and samples to keep."""
+    """Values of options read by the training loop: budget, sweeps, and samples to store."""
 
     epochs: float | None
     iterations: int | None
@@ -160,7 +160,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(LoopOptions):
-    """Values of the options that every model has; the class of each model adds further options.
+    """Resolved values of the options of every model; each model's class adds its own.
 
     Fields have the names of options with ``_`` for ``-``; docs/run-directory.md describes
     ``config.json``, and ``sgmc train --help-all`` describes each option. ``settings`` holds the
@@ -228,7 +228,7 @@ class Resolved(LoopOptions):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
-        """Build the values of this model from a mapping of option names to values.
+        """Create this model's resolved options from a mapping of option names to values.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class Resolved(LoopOptions):
         return cls(**values_by_field)
 
     def plain(self) -> dict[str, Any]:
-        """Return the values by the names of options in the form of JSON, with lists for tuples."""
+        """Return the values by option name in a form for JSON, with lists in place of tuples."""
         model_values = {
             option_name(f.name): thawed(getattr(self, f.name))
             for f in fields(self)
@@ -256,27 +256,27 @@ class Resolved(LoopOptions):
 
     @property
     def of_loop(self) -> LoopOptions:
-        """The values that the loop of training reads."""
+        """The values that the training loop reads."""
         return LoopOptions(**{f.name: getattr(self, f.name) for f in fields(LoopOptions)})
 
     @property
     def slicing(self) -> Slicing | None:
-        """Slices of time of a model, or None if the model has none."""
+        """The model's time slices, or None if it has none."""
         return None
 
     @property
     def copies(self) -> int:
-        """Number of rows of a word in the topics: one for each time slice, at least one."""
+        """Number of rows per word in the topics: one for each time slice, and at least one."""
         return 1 if self.slicing is None else max(1, len(self.slicing.names))
 
     @property
     def chain(self) -> int:
-        """Number of the chain in random keys, from 0; draws for all chains use number 0."""
+        """Number of the chain in random keys, from 0; draws that all chains share use number 0."""
         return self.chain_id - 1
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics per layer, the lowest first; empty if the model has no fixed number."""
+        """Number of topics in each layer, from the lowest up; empty if the model has no fixed number."""
         return (self.topics,) if self.topics else ()
 
     @property
@@ -286,7 +286,7 @@ class Resolved(LoopOptions):
 
 
 def option_name(field: str) -> str:
-    """Return the name of the option that a field holds, as it is typed.
+    """Return the name, as typed, of the option whose value a field stores.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def option_name(field: str) -> str:
 
 
 def frozen(value: Any) -> Any:
-    """Convert the lists in a value of JSON to tuples.
+    """Convert lists in a JSON value to tuples.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """Convert the tuples in a value to lists, as JSON requires.
+    """Convert tuples in a value to lists, as JSON requires.
 
     Parameters
     ----------

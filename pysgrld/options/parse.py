@@ -1,4 +1,4 @@
-"""Parsers of options' values: from text to a plain value, or `UsageError`.
+"""Parsers of option values, from text to a plain value, or else `UsageError`.
 
 No NumPy here: help must be instant.
 """
@@ -22,7 +22,7 @@ MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Return a parser of the given words, and of any other text that ``parse`` accepts.
+    """Return a parser that accepts the given words, and any other text that ``parse`` accepts.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Return a parser of integers in [low, high], and of ``words``, which stand for their values.
+    """Return a parser of integers in [low, high], and of ``words``, each of which has a value.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def reals(low: float, count: int, description: str) -> Callable[[str], tuple[flo
 
 
 def widths(value: str) -> tuple[int, ...]:
-    """Parse the numbers of topics of each layer, the lowest first.
+    """Parse the number of topics in each layer, from the lowest up.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Return a parser of the given words, which are listed in its attribute ``values``.
+    """Return a parser of the given words; its attribute ``values`` lists them.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def duration(value: str) -> float:
 
 
 def every(value: str) -> int | str:
-    """Parse a number of iterations or a duration; durations stay as typed.
+    """Parse a number of iterations or a duration; a duration stays as typed.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def every(value: str) -> int | str:
 
 
 def requeue_code(value: str) -> int:
-    """Parse an exit code that has no other meaning."""
+    """Parse an exit code; codes with another meaning are refused."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(f"'{value}' means something else already: take 85, or 99 for Grid Engine")
@@ -225,7 +225,7 @@ def requeue_code(value: str) -> int:
 
 
 def share_or_count(value: str) -> int | float:
-    """Parse a whole number (a count), or a number in (0, 1] with a decimal point (a fraction).
+    """Parse a whole number, which is a count, or a decimal number in (0, 1], which is a fraction.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def share_or_count(value: str) -> int | float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Parse I/N, which refers to part I (from 1) of N parts.
+    """Parse I/N, which stands for part I of N, counted from 1.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def part(value: str) -> tuple[int, int]:
 
 
 def schedule(value: str) -> tuple[float, float, float]:
-    """Parse A,B,C: the step size A (1 + t/B)^(-C).
+    """Parse A,B,C, which stand for the step size A (1 + t/B)^(-C).
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ LISTED = 13
 
 
 def language(value: str) -> str:
-    """Parse a language, by its name or its code; return the name.
+    """Parse the name or the code of a language; return its name.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def language(value: str) -> str:
 
 
 def encoding(value: str) -> str:
-    """Parse an encoding of text, by any of its names; return Python's name.
+    """Parse any name of a text encoding; return Python's name.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def encoding(value: str) -> str:
 
 
 def lists(value: str) -> str:
-    """Parse names of lists of words, separated by commas; "none" cannot be combined with others."""
+    """Parse names of word lists, separated by commas; "none" must be the only name."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
         raise UsageError(f"'{value}' is not a list, or several separated by commas")
@@ -386,7 +386,7 @@ EVERYTHING, NOTHING = "all", "none"
 
 
 def column(value: str) -> tuple[str, str | None]:
-    """Split a text NAME or NAME:kind into the name and the kind.
+    """Split NAME or NAME:kind into the name and the kind.
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Parse names of fields, separated by commas, each with or without a kind.
+    """Parse names of fields, separated by commas, each with or without a kind; return the text.
 
     Instead of names, the text may be one of the words ``auto``, ``all`` and ``none``.
 
@@ -434,7 +434,7 @@ def columns(value: str) -> str:
 
 
 def size(value: str) -> int:
-    """Parse a size in bytes: 500M, 2G, 1.5GiB.
+    """Parse a size in bytes, such as 500M, 2G or 1.5GiB.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Paths that the user names: their kind, and input files opened for reading.
+"""Paths named by the user: what exists at a path, and how input files are opened.
 
 Every option and every argument that takes a path uses this module. The system may refuse to look a
 path up (permission denied, a name that is too long, links in a circle), which is reported as an
@@ -39,7 +39,7 @@ Refusal = type[SgmcError] | None
 
 
 class Kind(enum.Enum):
-    """The kind of the file or folder at a path, links followed."""
+    """Kind of the file or folder at a path, after following links."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -48,7 +48,7 @@ class Kind(enum.Enum):
 
 
 def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
-    """Return the kind of the file or folder at a path, links followed, or None if the path is free.
+    """Return the kind of file or folder at a path, following links, or None if nothing exists there.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return True for standard input ("-"), a pipe or a device; raise the errors of `look_up`.
+    """Return True for standard input ("-"), pipes and devices; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
-    """Return the absolute path, without links and "..", of a path.
+    """Return the absolute form of a path, without links and "..".
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as a message shows it: without its middle if it is long.
+    """Return a path as messages show it; a long one lacks its middle.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def shown(path: str | Path) -> str:
 def refusal_of(
     path: str | Path, error: Exception, refusal: type[SgmcError] = MissingInputError
 ) -> SgmcError:
-    """Return the error for a path that is missing, or that the system refuses to look up or to open.
+    """Return the error for a path that is missing, or that the system cannot look up or open.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def refusal_of(
 
 
 class _Stream(io.RawIOBase):
-    """A pipe or a device, read without blocking; while nothing comes, `while_waiting` is called."""
+    """A pipe or device, read without blocking; `while_waiting` is called while no data come."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         super().__init__()
@@ -260,11 +260,11 @@ class _Stream(io.RawIOBase):
         self._poll.register(descriptor, select.POLLIN)
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, because the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait until there is something to read, or the last writer has gone; read it."""
+        """Wait for data or for the last writer to close the pipe; read the data."""
         while True:
             if (call := while_waiting.get()) is not None:
                 call(self._path)
@@ -275,14 +275,14 @@ class _Stream(io.RawIOBase):
                     continue
 
     def close(self) -> None:
-        """Close the descriptor."""
+        """Close the file descriptor."""
         if not self.closed and self._descriptor:  # standard input stays open
             os.close(self._descriptor)
         super().close()
 
 
 def open_input(path: str | Path) -> io.RawIOBase:
-    """Open a file, a pipe or a device to be read; "-" is standard input.
+    """Open a file, pipe or device for reading; "-" is standard input.
 
     Opening a pipe does not wait for a writer. Reading it does, until `while_waiting` raises an
     error.

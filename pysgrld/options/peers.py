@@ -1,4 +1,4 @@
-"""Names of options, commands and methods in other topic modelling tools, with sgmc's counterparts.
+"""Names of options, commands and methods in other topic modelling tools, and sgmc's counterparts.
 
 If an option, command or parameter does not exist, the hint about it comes from `PEERS`, which
 docs/coming-from.md lists. No NumPy here: help must be instant.
@@ -19,7 +19,7 @@ _COUNTED = "words are counted, and nothing is embedded"
 
 
 class Peer(NamedTuple):
-    """A name in another tool, with sgmc's counterpart.
+    """A name in another tool, and sgmc's counterpart.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of models; its error for a model of another tool names the replacement.
+    """Return a parser of model names; its error for another tool's model names the replacement.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
 
 def spelt(name: str) -> str:
-    """Return the common form of all spellings of a name, such as num-topics, num_topics, numTopics.
+    """Return a common form for all spellings of a name (num-topics, num_topics, numTopics).
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the row of a name in another tool, in whatever spelling.
+    """Return the table's row for a name in another tool, in any spelling.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def peer(name: str) -> Peer | None:
 
 
 def hint(typed: str, peer: Peer, counterpart: str) -> str:
-    """Return a line that explains the counterpart of a name in another tool.
+    """Return a line that explains sgmc's counterpart of another tool's name.
 
     Parameters
     ----------

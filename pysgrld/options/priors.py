@@ -1,4 +1,4 @@
-"""Default numbers of topics and starts, and Dirichlet priors as typed: numbers, or ``learn``.
+"""Default numbers of topics and starts, and typed Dirichlet priors: numbers, or ``learn``.
 
 No NumPy here: help must be instant.
 """
@@ -23,7 +23,7 @@ FEWEST_TOPICS, MOST_TOPICS = 5, 200
 
 
 def usual_topics(tokens: int) -> int:
-    """Return the default number of topics: a tenth of the square root of the number of tokens.
+    """Return the default number of topics, a tenth of the square root of the number of tokens.
 
     The number is a multiple of five up to fifty and of ten above. Twelve corpora were used to
     compare rules. This rule has the fewest topics with words that do not go together
@@ -49,7 +49,7 @@ STARTS = 16
 
 
 def usual_alpha(topics: int, length: float = 640.0) -> float:
-    """Return the default of LDA's alpha for documents with a mean length of `length` tokens.
+    """Return LDA's default alpha for documents with a mean length of `length` tokens.
 
     The prior must not weigh more than the tokens of a short document, unless there are few topics,
     which would then mix badly; it weighs twice as much in a long document as in one of usual length
@@ -76,7 +76,7 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
 
 
 def usual_eta(topics: int) -> float:
-    """Return the default of LDA's eta: many topics have few tokens each, and need a weak prior.
+    """Return LDA's default eta; more topics have fewer tokens each, so the prior is weaker.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def usual_eta(topics: int) -> float:
 
 
 def check_one_eta(eta: Any) -> None:
-    """Raise unless ``--eta`` has one value, for models with one layer of topics.
+    """Raise an error if ``--eta`` has several values, for models with one layer of topics.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def check_one_eta(eta: Any) -> None:
 
 
 def fixed(prior: float | str) -> float | None:
-    """Return the number of a fixed prior, or None for a learned prior.
+    """Return the value of a fixed prior, or None if the prior is learned.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def fixed(prior: float | str) -> float | None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the prior of topics over words: the (first) fixed eta, or the start of a learned eta.
+    """Return the prior of topics over words: the first fixed eta, or a learned eta's start value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Spelling of words: normal form C, casefolded, without invisible characters.
+"""Spelling of words: normal form C, case-folded, without invisible characters.
 
 A word begins with a letter, a digit or an underscore; combining marks after one belong to it. This
 module is the rule in Python's Unicode. `cpp/text` applies the same rule by tables that
@@ -39,7 +39,7 @@ _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 
 
 def visible(text: str) -> str:
-    """Return the text without invisible characters; zero-width spaces become blanks.
+    """Return a text without invisible characters; zero-width spaces become blanks.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def visible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Spell text as its words are spelled in a vocabulary.
+    """Spell a text as words are spelled in a vocabulary.
 
     The dot above that casefolding makes of the Turkish İ is left out, so that İstanbul is the word
     istanbul. Zero-width spaces become blanks.
@@ -75,7 +75,7 @@ def fold(text: str) -> str:
 
 
 def is_left_out(character: str) -> bool:
-    """Return True for invisible characters and enclosing marks, which are no part of words.
+    """Return True for invisible characters and enclosing marks, which words do not contain.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def is_left_out(character: str) -> bool:
 
 
 def is_mark(character: str) -> bool:
-    """Return True for combining marks (general categories Mn and Mc) that are not left out.
+    """Return True for combining marks (categories Mn and Mc), except those left out of words.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def is_mark(character: str) -> bool:
 
 
 def is_vowel(character: str) -> bool:
-    """Return True for marks that count as a character of their word.
+    """Return True for marks that count as characters of their word.
 
     These are the marks of combining class 0, such as the vowel signs of Indic scripts: the Hindi word
     में has a letter and two vowel signs. Accents, points of Hebrew and Arabic, and the virama do not
@@ -125,7 +125,7 @@ def is_vowel(character: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Return True if folded text is one word of two characters or more.
+    """Return True if a folded text is a single word of at least two characters.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def is_word(text: str) -> bool:
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Compile the pattern of a run of word characters with their marks, folded or not."""
+    """Compile the pattern of a run of word characters and their marks, folded or not."""
     members: list[str] = []
     first = last = -2
     codes = (c for codes in _WITH_MARKS for c in codes if c in _LEFT_OUT or is_mark(chr(c)))

@@ -1,4 +1,4 @@
-"""Options of time slices, and the slices that result for a corpus.
+"""Options for time slices, and the slices that they give for a corpus.
 
 No NumPy here: help must be instant.
 """
@@ -17,7 +17,7 @@ _GROUP = "Time (--model dtm)"
 
 
 class FoundSlices(NamedTuple):
-    """The slices of time of a corpus, which a run stores as the value of ``--slices``.
+    """The time slices of a corpus, which a run stores as its value of ``--slices``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FoundSlices(NamedTuple):
 
 
 def asked_for(value: Any) -> str | int:
-    """Return the length or the number of slices from a value as typed or as stored in a run.
+    """Return the slice length or number of slices from a value as typed, or as stored in a run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files of words that options name: phrases, and seed words of topics.
+"""Word files that options name: phrases, and seed words of topics.
 
 No NumPy here: help must be instant.
 """
@@ -18,7 +18,7 @@ from pysgrld.options.spelling import fold, is_word
 
 
 def read_text(option: str, path: str, largest: int, description: str) -> str:
-    """Read a file that an option names, as UTF-8; a byte-order mark is left out.
+    """Read a UTF-8 file that an option names, without its byte-order mark.
 
     Parameters
     ----------
@@ -57,7 +57,9 @@ _SHOWN = 60
 
 
 def read_phrases(path: str) -> tuple[str, ...]:
-    """Read phrases, one per line, as 'sgmc corpus phrases' writes them; ignore text after a tab.
+    """Read phrases, one per line, in the form written by 'sgmc corpus phrases'.
+
+    Text after a tab is ignored.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Describe a list of phrases in one line: their number, and a digest that identifies the list.
+    """Describe a list of phrases on one line, by their number and an identifying digest.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ _SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", 
 
 
 def seed_words(value: Any) -> SeedWords:
-    """Check seed words that are passed as a Python object: words by the name of their topic.
+    """Check seed words given as a Python object, which maps topic names to words.
 
     Parameters
     ----------
@@ -191,7 +193,7 @@ def seed_words(value: Any) -> SeedWords:
 
 
 def read_seed_words(path: str) -> SeedWords:
-    """Read seed words from a file: JSON, or lines with a topic's name, a colon and its words.
+    """Read seed words from JSON, or from lines with a topic's name, a colon and its words.
 
     Raises
     ------

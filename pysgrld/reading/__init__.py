@@ -1,1 +1,1 @@
-"""Read finished or running runs: topics, intervals, scores, diagnosis, and inference."""
+"""Reading of finished or running runs: topics, intervals, scores, diagnosis, and inference."""

@@ -52,7 +52,7 @@ _CHOSEN = ("lazy", "sample-every")
 
 
 class _Draws(NamedTuple):
-    """The draws that are compared.
+    """The draws of the chains that are compared.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class _Draws(NamedTuple):
     counted: Callable[[], None]
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split the draws of each run by the chains of its Gibbs refinement, if it has one.
+        """Split the draws of each run by its Gibbs-refinement chains, if it has any.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Comparison of topics, or of other quantities, over the draws, and the score of each draw.
+    """Comparison of topics or of other quantities over draws, and the score of each draw.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def diagnose(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains: match their topics, and measure whether they have mixed.
+    """Compare chains: match their topics, and measure whether the chains have mixed.
 
     Topics of the chains are matched one to one by the probability that they have in common. Split
     R-hat and effective sample sizes are computed from rank-normalised draws. `verdict` writes the
@@ -183,7 +183,7 @@ def compared(
     burn_in: int = 0,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains that are already open, in the same way as `diagnose`.
+    """Compare chains that are already open, like `diagnose`.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def compared(
 
 
 def _check_same(chains: Sequence[Results]) -> None:
-    """Raise an error if the runs differ in configuration or corpus, or a chain is named twice."""
+    """Raise an error if runs differ in configuration or corpus, or a chain is named twice."""
     first = chains[0]
     for run in chains:
         if not run.fitted.draws:
@@ -251,7 +251,7 @@ def _check_same(chains: Sequence[Results]) -> None:
 def _in_common(
     chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Choose the samples to compare.
+    """Choose the samples of each chain that will be compared.
 
     Return their iterations for each chain, True if they are top-word samples, and the iterations of
     the full samples for each chain. The iterations are common to all chains. Gibbs refinements
@@ -292,7 +292,7 @@ def _compare(
     layer_index: int,
     tell: Callable[[int, int], None],
 ) -> Diagnosis:
-    """Compare the samples that `_in_common` chose; ``layer_index`` counts from 0."""
+    """Compare the samples chosen by `_in_common`; ``layer_index`` counts from 0."""
     first = chains[0]
     fitted, notes = first.fitted, []
     is_scored = is_folder(first.path / "holdout")
@@ -420,7 +420,7 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int)
 def _means(
     chains: Sequence[Results], halves: Sequence[Floats], layer_index: int
 ) -> Sequence[Floats]:
-    """Return each chain's mean topics, (K, V): the posterior means if every chain has one."""
+    """Return each chain's mean topics, (K, V): posterior means if all chains have them."""
     with contextlib.suppress(CheckpointError):
         if all(chain.fitted.mean is not None for chain in chains):
             return [
@@ -431,7 +431,7 @@ def _means(
 
 
 def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
-    """Average the topics of a chain over the first and the second half of the draws, (2, K, V).
+    """Average a chain's topics over the first and over the second half of its draws, (2, K, V).
 
     Rows sum to 1. In top-word samples, words that a sample lacks count as 0.
     """
@@ -459,7 +459,7 @@ def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
 def _follow(
     chain: Results, draws: _Draws, layer_index: int, words: Int64s, rows: Int64s
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the values of the topics ``rows`` of a chain in each of its N draws.
+    """Return the values of a chain's topics ``rows`` in each of its N draws.
 
     Returns
     -------
@@ -492,7 +492,7 @@ def _follow(
 def _scored(
     chain: Results, draws: _Draws
 ) -> Iterator[tuple[Mapping[str, Array], Scorer | None, float]]:
-    """Read the full samples of a chain one after the other, and score each on held-out documents.
+    """Read a chain's full samples in turn, and score each of them on held-out documents.
 
     Yields
     ------
@@ -516,7 +516,7 @@ def _scored(
 
 
 def _follow_quantities(draws: _Draws) -> _Compared:
-    """Compute R-hat of the quantities that do not depend on the order of topics."""
+    """Compute R-hat of quantities that do not depend on the order of topics."""
     rows: list[list[dict[str, float]]] = []
     values: list[list[float]] = []
     for chain in draws.chains:

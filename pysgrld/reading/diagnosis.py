@@ -1,4 +1,4 @@
-"""`Diagnosis`, the result of a comparison of chains.
+"""`Diagnosis`, which is the result of comparing chains.
 
 docs/diagnose.md explains its numbers. `pysgrld.reading.compare_chains` computes them, and
 `pysgrld.reading.verdict` writes the result in sentences.
@@ -26,7 +26,7 @@ SHOWN = 10
 
 
 class Measure(NamedTuple):
-    """R-hat and effective sample sizes of one quantity, over all chains.
+    """R-hat and effective sample sizes of a quantity, over all chains.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
-        """Return the measure of one of the quantities in a `Convergence`.
+        """Return the measure of one quantity in a `Convergence`.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Measure(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A quantity that does not depend on the order of topics: mean in each chain, R-hat and ESS."""
+    """A quantity independent of the order of topics: its mean in each chain, R-hat and ESS."""
 
     name: str
     title: str
@@ -76,7 +76,7 @@ class TopWord(NamedTuple):
 
 
 class MatchedTopic(NamedTuple):
-    """A topic of the first chain and its counterparts.
+    """A topic of the first chain, and its counterparts in the other chains.
 
     Attributes
     ----------
@@ -112,24 +112,24 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """The greatest R-hat of the weight and of the top words; NaN if all are constant."""
+        """The greatest R-hat of the topic's weight and top words; NaN if all are constant."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
     def ess(self) -> float:
-        """The smallest effective sample size of the weight and of the top words, bulk and tail."""
+        """The smallest effective sample size, bulk or tail, of the topic's weight and top words."""
         sizes = [size for m in self.measures for size in (m.ess_bulk, m.ess_tail)]
         return float(np.fmin.reduce(sizes, initial=math.nan))
 
     @property
     def measures(self) -> list[Measure]:
-        """R-hat and effective sample sizes of the weight, if known, and of the top words."""
+        """R-hat and effective sample sizes of the topic's weight, if known, and of its top words."""
         measures = [] if self.weight_measure is None else [self.weight_measure]
         return measures + [word.measure for word in self.words]
 
 
 class Prediction(NamedTuple):
-    """Scores of the draws of each chain on held-out documents.
+    """Scores of each chain's draws on held-out documents.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Diagnosis(NamedTuple):
         return len(self.runs)
 
     def __repr__(self) -> str:
-        """Show the compared runs, and a line for each of the first topics, sorted by overlap."""
+        """Show the compared runs, and one line for each of the first topics, sorted by overlap."""
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
@@ -255,7 +255,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if a topic is the same in all chains: its overlap is at least `SAME`.
+    """Return True if all chains have the same topic, that is, its overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def is_shared(topic: MatchedTopic) -> bool:
 
 
 def is_mixed(quantity: MatchedTopic | Measure) -> bool:
-    """Return True if R-hat of a quantity, or of a topic's weight and top words, is below `MIXED`.
+    """Return True if R-hat is below `MIXED`, for a quantity, or for a topic's weight and top words.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ LARGE = 1.25
 
 
 def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
-    """Return True if a further chain is expected to have a topic that the given chains have.
+    """Return True if another chain is expected to have a topic that the given chains have.
 
     Parameters
     ----------

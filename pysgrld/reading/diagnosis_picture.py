@@ -1,4 +1,4 @@
-"""Picture of a diagnosis: traces, overlaps, R-hat."""
+"""Picture of a diagnosis: traces, overlaps and R-hat."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_picture(path: str) -> None:
 
 
 def draw(d: Diagnosis, path: str | Path) -> Path:
-    """Write the picture as a PNG file; needs matplotlib.
+    """Write the picture as a PNG file, which requires matplotlib.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def draw(d: Diagnosis, path: str | Path) -> Path:
 
 
 def _quantities(axes: Any, d: Diagnosis) -> None:
-    """Draw a bar with the R-hat of each quantity that does not depend on the order of topics."""
+    """Draw bars with the R-hat of the quantities that do not depend on the order of topics."""
     rhats = [q.measure.rhat for q in d.quantities][::-1]
     axes.barh(
         np.arange(len(rhats)),

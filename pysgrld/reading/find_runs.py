@@ -1,4 +1,4 @@
-"""Find the run that the user named and open it for reading; list the runs of a folder."""
+"""Finding and opening the run that the user named, and listing the runs in a folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
-    """Return the folder of the named run: a folder, a name under ``root``, or the latest run.
+    """Return the folder of the named run: a path, a name under ``root``, or the latest run.
 
     For a folder of chains return the folder of the first chain, or with ``chains`` the folder that
     contains all chains.
@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the named run; for a folder of chains, open all chains with a checkpoint as one run.
+    """Open the named run; if it is a folder of chains, open those with a checkpoint as one run.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def open_chains(
     *,
     these: bool = False,
 ) -> list[Results]:
-    """Open all chains of the named run that have a checkpoint, in the order of their numbers.
+    """Open all chains of the named run that have a checkpoint, in numerical order.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def open_chains(
 
 
 class ListedRun(NamedTuple):
-    """A run as ``sgmc runs`` lists it.
+    """A run in the list of ``sgmc runs``.
 
     Attributes
     ----------
@@ -188,13 +188,13 @@ class ListedRun(NamedTuple):
 
     @property
     def shown_score(self) -> str:
-        """Format the name of the score and its value, or a dash if the run has no score."""
+        """Format the score with its name, or as a dash if the run has no score."""
         if self.score is None or self.kind is None:
             return "-"
         return f"{self.kind.title} {self.kind.show(self.score)}"
 
     def record(self) -> dict[str, Any]:
-        """Return all fields by name, for JSON."""
+        """Return all fields by name, in a form for JSON."""
         record = self._asdict() | {
             "kind": self.kind and self.kind.name,
             "topics": list(self.topics),
@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, including the chains and searches in its subfolders.
+    """List the runs in a folder by name, with the chains and searches in its subfolders.
 
     A run that cannot be read is listed with the reason.
 
@@ -248,7 +248,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the runs in a folder, and chains and runs of searches in its subfolders, by name."""
+    """Yield the runs in a folder by name, with chains and runs of searches in its subfolders."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],

@@ -1,4 +1,4 @@
-"""Topics written by another program: a matrix with its words, a state of MALLET, or a table."""
+"""Topics from another program: a matrix and its words, a MALLET state, or a table."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _WORDS = 30
 
 
 class ForeignTopics(NamedTuple):
-    """Topics as distributions over words, (K, V), and the words of the columns; rows sum to 1."""
+    """Topics as distributions over words, (K, V), whose rows sum to 1; and the columns' words."""
 
     phi: Floats
     words: tuple[str, ...]
 
 
 def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTopics:
-    """Read topics of another program.
+    """Read topics from another program.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _scaled(phi: Floats, path: Path) -> Floats:
 
 
 def _read_table(path: Path) -> dict[int, dict[str, float]]:
-    """Return the weight of each word in each topic."""
+    """Return each topic's word weights."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     topics: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -1,4 +1,4 @@
-"""Topics of the former run that a run began with (``--from``), to decide which topics keep names.
+"""Topics of the earlier run from which a run started (``--from``); they decide which names stay.
 
 A topic that has less than half of its probability in common with the former topic of the same row
 has replaced it: the topic loses the name carried over from the former run, and `compare` calls it
@@ -31,7 +31,7 @@ _WORDS = 8192
 
 
 def digest_of_topics(phi: Floats) -> str:
-    """Return the SHA-256 of the mean topics of a run.
+    """Return the SHA-256 of a run's mean topics.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def digest_of_topics(phi: Floats) -> str:
 
 
 def write_former_topics(run: Path, phi: Floats) -> None:
-    """Store the topics that a run begins with.
+    """Store the topics from which a run starts.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def write_former_topics(run: Path, phi: Floats) -> None:
 
 
 class FormerTopics(NamedTuple):
-    """Overlaps of the topics of a run with the former topics that it began with.
+    """Overlaps between a run's topics and the earlier run's topics from which it started.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class FormerTopics(NamedTuple):
 
     @property
     def replaced(self) -> list[int]:
-        """Numbers of the topics that have replaced the former topic of the same row."""
+        """Numbers of the topics that replaced the earlier topic of the same row."""
         numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the given names, without names carried over for topics that were replaced since.
+        """Return the given names, except names carried over for topics that were since replaced.
 
         Log a warning that lists these topics.
         """
@@ -105,7 +105,7 @@ class FormerTopics(NamedTuple):
 def read_former_topics(
     run: Path, config: Mapping[str, Any], phi: Callable[[], Floats], topics: int
 ) -> FormerTopics | None:
-    """Compare the topics of a run with the former topics that it began with.
+    """Compare a run's topics with the earlier run's topics from which it started.
 
     Parameters
     ----------

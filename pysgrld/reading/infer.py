@@ -1,4 +1,4 @@
-"""Topic proportions of new documents, written as a stream to one file, or to a folder of parts.
+"""Topic proportions of new documents, streamed to one file or to a folder of parts.
 
 A part is a file that is either complete or missing. After a kill, the same command continues with
 the missing parts, and several processes may divide the parts among them. Neither changes the row of
@@ -50,14 +50,14 @@ _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
-    """Number of inferred documents, and the number of these without a known word."""
+    """Number of inferred documents, and number of these that have no known word."""
 
     documents: int
     empty: int
 
 
 def interval_steps(results: Results, draws: int) -> list[int]:
-    """Return the iterations of at most ``draws`` kept samples, from which intervals are computed.
+    """Return iterations of at most ``draws`` stored samples, from which intervals are computed.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def infer(
     steps: list[int] | None = None,
     first: int = 0,
 ) -> Iterator[InferredBlock]:
-    """Infer topic proportions under the posterior-mean topics, in the order of the documents.
+    """Infer topic proportions given the posterior mean topics, in the order of the documents.
 
     theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
     prior's mean, 1/K. A document's result depends only on its counts, its row and the seed.
@@ -147,7 +147,7 @@ def _drawn(
     layer_index: int,
     repetition: Repetition,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Draw proportions; return their means and the bounds of their intervals, each (n, K)."""
+    """Draw proportions; return their means and interval bounds, each (n, K)."""
     ids = np.arange(first, first + len(documents))
     shape = (len(ids), results.fitted.layers[layer_index])
     draws = np.empty((len(steps), *shape), np.float32)
@@ -168,7 +168,7 @@ def _drawn(
 def _write_rows(
     file: IO[bytes], suffix: str, layout: Layout, blocks: Iterator[InferredBlock]
 ) -> Inferred:
-    """Write the rows of blocks to an open file, while a thread infers the next block."""
+    """Write the rows of blocks to an open file; a thread infers the next block meanwhile."""
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:
@@ -194,7 +194,7 @@ def write_proportions(
     top: int | None = None,
     dense: bool = False,
 ) -> Inferred:
-    """Infer documents and write their proportions, one row per document, in the order of documents.
+    """Infer documents, and write their proportions, one row per document, in order.
 
     Parameters
     ----------
@@ -225,14 +225,14 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """The parts that one process writes: every ``total``-th, from part ``number`` (counted from 1)."""
+    """The parts that one process writes: every ``total``-th part from part ``number`` (from 1) on."""
 
     number: int = 1
     total: int = 1
 
 
 class Parts(NamedTuple):
-    """A folder of parts that is to be written.
+    """A folder of parts to be written.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Return True if the given part is missing and this process must write it."""
+        """Return True if a part is missing and this process must write it."""
         mine = number % self.share.total == self.share.number - 1
         return mine and self.path(number).name not in self.existing
 
@@ -274,7 +274,7 @@ def inference_record(
     layer_index: int,
     steps: list[int] | None,
 ) -> dict[str, Any]:
-    """Return the content of `RECORD`: everything that the rows of an inference depend on, by name.
+    """Return the content of `RECORD`: all that the rows of an inference depend on, by name.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def inference_record(
 
 
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
-    """Make the folder of the parts, or list the parts of the same inference that it already has.
+    """Create the folder of parts, or list the existing parts if they are of the same inference.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if a path is no folder, or has other files than a killed sgmc process leaves."""
+    """Return True if a path is not a folder, or has files other than those of a killed sgmc process."""
     if not is_folder(folder, OutputError):
         return True
     return any(
@@ -392,7 +392,7 @@ def write_parts(
     layer_index: int = 0,
     steps: list[int] | None = None,
 ) -> Inferred:
-    """Infer the documents of the missing parts, and write each part when it is complete.
+    """Infer the documents of the missing parts; write each part as soon as it is complete.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def write_parts(
 def _cut_at_parts(
     documents: NamedDocuments, parts: Parts
 ) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
-    """Split blocks of documents at the ends of parts, and leave out documents of existing parts.
+    """Split blocks of documents at the ends of parts, and skip the documents of existing parts.
 
     Yields
     ------

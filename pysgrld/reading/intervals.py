@@ -1,4 +1,4 @@
-"""Intervals of quantities over the kept samples, and the check if they are credible intervals."""
+"""Intervals of quantities over stored samples, and the check that they are credible intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST = 2.5
 
 
 class Spread(NamedTuple):
-    """Spread of the draws from which intervals are computed, relative to the posterior's spread.
+    """Spread of the draws that intervals are computed from, relative to the posterior's spread.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Spread(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Title of the intervals in tables."""
+        """Title of the intervals in a table."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return a remark on the meaning of the intervals, or None if they need no remark."""
+        """Return a remark on what the intervals mean, or None if none is needed."""
         if self.faithful and self.stretch is not None:
             return (
                 f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
@@ -95,7 +95,7 @@ class Spread(NamedTuple):
 
 
 def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Doubles]:
-    """Return the 5 % and 95 % quantiles of posterior draws over the first axis.
+    """Return the 5 % and 95 % quantiles of posterior draws along the first axis.
 
     The i-th smallest of S draws is the quantile i / (S + 1). The truth is exchangeable with draws
     from its posterior, so it lies between the bounds nine times in ten for any number of draws.
@@ -126,7 +126,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
 
 
 class Interval(NamedTuple):
-    """Bounds within which 90 % of the draws lie, for each of several values.
+    """Bounds that contain 90 % of the draws, for each of several values.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Interval(NamedTuple):
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
-    """Return the effective sample sizes of the pooled draws of one or several chains.
+    """Return effective sample sizes of the pooled draws of one or more chains.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
 def interval(
     chains: Sequence[Sequence[tuple[Array, Array]]], has: Array | None = None, *, exact: bool
 ) -> Interval | None:
-    """Return the bounds within which 90 % of the draws lie, or None if a chain has fewer than 20.
+    """Return bounds that contain 90 % of the draws; None if a chain has fewer than 20 draws.
 
     Draws of several chains are pooled: differences between chains are part of the uncertainty. The
     bounds allow for the small number of chains.

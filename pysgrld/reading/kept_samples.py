@@ -1,4 +1,4 @@
-"""The kept samples of a run that is open for reading: full samples and top-word samples."""
+"""The stored samples of an open run: full samples and top-word samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.types import Array, Floats, Int64s
 
 
 class KeptSamples:
-    """A run that is open for reading: its newest checkpoint, and its kept samples.
+    """An open run: its latest checkpoint, and its stored samples.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class KeptSamples:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words of the corpus; word n belongs to column n of the topics."""
+        """Words of the corpus; word n is column n of the topics."""
         return self.run.vocabulary
 
     @cached_property
     def checkpoint(self) -> Checkpoint:
-        """The newest undamaged checkpoint.
+        """The latest undamaged checkpoint.
 
         Raises
         ------
@@ -77,16 +77,16 @@ class KeptSamples:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The fitted model of the run, which computes topics, proportions and scores."""
+        """The run's fitted model, which computes topics, proportions and scores."""
         record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
     def kept(self, *, slim: bool = False) -> list[int]:
-        """Return the ascending iterations of the kept full samples, or of the top-word samples."""
+        """Return the iterations of the stored full samples, or of the top-word samples, ascending."""
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the running average after each posterior sample, by iteration.
+        """Return the running average's score after each posterior sample, by iteration.
 
         The mapping is empty if these scores are unknown.
         """
@@ -105,16 +105,16 @@ class KeptSamples:
         return scores_by_iteration
 
     def read_sample(self, step: int) -> Mapping[str, Array]:
-        """Read a kept sample; raise the errors of `pysgrld.reading.run_record.read_sample`."""
+        """Read a stored sample; raise the errors of `pysgrld.reading.run_record.read_sample`."""
         return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of kept draws into draws for other texts like these, or None if unused."""
+        """Transformation of stored draws into draws for similar texts, or None if it is not used."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return a kept sample, transformed by `population` if that is not None.
+        """Return a stored sample, transformed by `population` unless that is None.
 
         Raises
         ------
@@ -125,11 +125,11 @@ class KeptSamples:
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:
-        """Return the topics of a layer in a draw as distributions over words, (K, V)."""
+        """Return a layer's topics in a draw, as distributions over words, (K, V)."""
         return self.fitted.rows_of(self.topic_sample(step), layer_index)
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield the topics of a layer over the words, (K, V), for one kept sample after the other.
+        """Yield a layer's topics over words, (K, V), for each stored sample in turn.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class KeptSamples:
         return (self.rows_of(step, layer_index) for step in steps)
 
     def read_slim(self, step: int) -> dict[str, Array]:
-        """Read a kept top-word sample: ids and probabilities of each topic's words, (K, 256).
+        """Read a stored top-word sample: word ids and probabilities for each topic, (K, 256).
 
         Raises
         ------
@@ -168,7 +168,7 @@ class KeptSamples:
         }
 
     def word_steps(self, layer_index: int = 0) -> tuple[list[int], bool]:
-        """Choose the samples for intervals of word probabilities.
+        """Choose the samples from which intervals of word probabilities are computed.
 
         Return their iterations, and True if they are top-word samples. Top-word samples are used if
         more of them are kept than full samples; they contain only the lowest layer.
@@ -177,7 +177,7 @@ class KeptSamples:
         return (slim, True) if len(slim) > len(full) else (full, False)
 
     def top_word_draws(self, words: Int64s, layer_index: int = 0) -> Iterator[tuple[Floats, Array]]:
-        """Yield the probabilities of the given words in each topic, for one sample after the other.
+        """Yield the given words' probabilities in each topic, for each sample in turn.
 
         The samples are the ones that `word_steps` chooses. Samples that training deletes meanwhile
         are left out.
@@ -205,7 +205,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words in one sample, as `top_word_draws` does."""
+        """Return the given words' probabilities in one sample, as `top_word_draws` yields them."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)
@@ -218,7 +218,7 @@ class KeptSamples:
         return self.population.at(step, words, look_up)
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of the probabilities of the given words of each topic, (K, n).
+        """Return intervals of the probabilities of each topic's given words, (K, n).
 
         Return None if there are too few samples.
         """

@@ -1,4 +1,4 @@
-"""Names of topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``.
+"""Names of topics in a run's ``labels.json``, such as ``{"4": "sacrifice"}``.
 
 A name that a command made is stored with the command: ``{"4": {"name": "sacrifice", "by": "llm -m
 small"}}``. A name carried over from a former run (``train --from``) has ``"carried": true``.
@@ -42,7 +42,7 @@ class Label(NamedTuple):
 
 
 def labels_of(run: Path, topics: int) -> dict[int, Label]:
-    """Read the names of a run's topics; return an empty dict if the topics have no names.
+    """Return the names of a run's topics; the dict is empty if topics are unnamed.
 
     For the first chain of several, the file may also be in the folder that contains the chains.
 
@@ -75,7 +75,7 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
 
 
 def read_labels(path: Path, topics: int) -> dict[int, Label]:
-    """Read names of topics from a JSON file: an object that maps topic numbers to names.
+    """Read topic names from a JSON file, an object that maps topic numbers to names.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
 
 
 def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
-    """Write names of topics to a file, by number.
+    """Write topic names to a file, by number.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
 
 
 def tidy(text: str) -> str:
-    """Return a text on one line, without characters that would garble a terminal.
+    """Return a text on a single line, without characters that could garble a terminal.
 
     Control characters and characters that change the direction of text are removed.
 

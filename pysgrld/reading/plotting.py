@@ -1,4 +1,4 @@
-"""Code that all pictures share: the check for matplotlib, colours, axes and files."""
+"""Code common to all pictures: the check for matplotlib, colours, axes and files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DPI = 300
 def require_matplotlib(
     subject: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
 ) -> None:
-    """Raise an error at once if matplotlib is missing, not after hours of computation.
+    """Raise an error for missing matplotlib at once, not after hours of computation.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def require_matplotlib(
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Make a figure of matplotlib that belongs to no window.
+    """Create a matplotlib figure that is not shown in a window.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def show_grid(axes: Any) -> None:
-    """Draw a light grid behind the data, and remove the frame above and to the right of it.
+    """Draw a light grid behind the data, and remove the top and right parts of the frame.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def show_grid(axes: Any) -> None:
 
 
 def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
-    """Write a figure as a PNG file; equal figures give equal bytes.
+    """Write a figure as a PNG file; the same figure always gives the same bytes.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
 
 
 def check_format(option: str, path: str) -> None:
-    """Raise an error if a picture's file suffix is not in `FORMATS`, or matplotlib is missing.
+    """Raise an error if a picture's suffix is not in `FORMATS`, or if matplotlib is missing.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def check_format(option: str, path: str) -> None:
 
 
 def write_picture(path: Path, figure: Any) -> Path:
-    """Write a figure in the format that the file suffix names; PNG files have 300 dots per inch.
+    """Write a figure in the format given by the file suffix; PNG files have 300 dots per inch.
 
     Equal figures give equal bytes.
 

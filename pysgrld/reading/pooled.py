@@ -1,4 +1,4 @@
-"""Several chains of one run, pooled, and the number of chains that have each topic.
+"""Several chains of one run, pooled, and how many of them have each topic.
 
 Topics are the topics of the first chain. Each topic has two results, and neither implies the other:
 the number of chains that have the topic, and its pooled values. The pooled values are means over
@@ -27,7 +27,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 
 class PooledResults(Results):
-    """Chains of one run that are open for reading, pooled as if they were one.
+    """Chains of a run, opened for reading and pooled as if they were one chain.
 
     Options, labels, held-out documents and the training corpus are the first chain's. A method that
     is called with a draw uses that draw of the first chain.
@@ -48,16 +48,16 @@ class PooledResults(Results):
 
     @cached_property
     def checkpoint(self) -> Checkpoint:
-        """The newest checkpoint of the first chain."""
+        """The first chain's latest checkpoint."""
         return self.chains[0].checkpoint
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The fitted model of the first chain."""
+        """The first chain's fitted model."""
         return self.chains[0].fitted
 
     def matched(self, layer_index: int = 0) -> Matched:
-        """Match the topics of all chains with the topics of the first chain."""
+        """Match all chains' topics with those of the first chain."""
         if layer_index not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
@@ -70,7 +70,7 @@ class PooledResults(Results):
         return self.matched(layer_index).found
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain together with the rows of its topics."""
+        """Return each chain, with the numbers of its rows that match the topics."""
         matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [
@@ -78,13 +78,13 @@ class PooledResults(Results):
         ]
 
     def spread(self) -> Spread:
-        """Return the spread of the pooled draws, relative to the posterior's spread."""
+        """Return the spread of the pooled draws relative to the posterior's spread."""
         return super().spread()._replace(ess={}, chains=len(self.chains))
 
     # ---- topics
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics over the words, each averaged over the chains that have it."""
+        """Return the topics over words, each one averaged over the chains that have it."""
         if draw is not None:
             return super().phi(layer_index, draw)
         matched, phi = self.matched(layer_index), self.chains[0].phi(layer_index).copy()
@@ -97,7 +97,7 @@ class PooledResults(Results):
         return phi
 
     def weights(self, layer_index: int = 0) -> Doubles | None:
-        """Return each topic's share of the corpus, averaged over the chains that have the topic."""
+        """Return each topic's share of the corpus, averaged over the chains that have it."""
         weights_of_chains = [chain.weights(layer_index) for chain in self.chains]
         known_weights = [weights for weights in weights_of_chains if weights is not None]
         if len(known_weights) < len(weights_of_chains):
@@ -107,7 +107,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of the given words' probabilities over the chains with the topic."""
+        """Return intervals of the given words' probabilities, over the chains that have the topic."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -122,7 +122,7 @@ class PooledResults(Results):
         return interval(drawn, matched.has, exact=self._exact)
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sample size of each topic's share over the chains that have it."""
+        """Return the effective sample size of each topic's share, over the chains that have it."""
         traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
         known_traces = [trace for trace in traces if trace is not None]
         if not self._exact or len(known_traces) < len(traces):
@@ -135,7 +135,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield draws of the topics; each topic is taken in turn from the chains that have it."""
+        """Yield draws of the topics; the chains that have a topic supply it in turn."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -151,7 +151,7 @@ class PooledResults(Results):
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
-        """Infer proportions of documents.
+        """Infer the topic proportions of documents.
 
         The proportion of each topic is averaged over the chains that have the topic; then the
         proportions of each document are scaled to sum to 1.
@@ -165,7 +165,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of kept samples of the first chain, no more than any chain has."""
+        """Return iterations of the first chain's stored samples, as many as every chain has."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -177,7 +177,7 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield draws of documents; a topic's share is taken in turn from the chains that have it.
+        """Yield draws for documents; the chains that have a topic supply its share in turn.
 
         Each draw is then scaled to sum to 1. Parameters are as in `Results.each_document_draw`.
         """
@@ -209,7 +209,7 @@ class PooledResults(Results):
     # ---- the chains
 
     def _own_steps(self, draws: int) -> list[list[int]]:
-        """Return the iterations of `draws` kept samples of each chain.
+        """Return the iterations of `draws` stored samples for each chain.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Average the values of each topic, (..., K), over the chains that have the topic."""
+        """Average values, (..., K), for each topic over the chains that have the topic."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
@@ -236,7 +236,7 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the chain of each draw of each topic, (S, K): chains that have the topic take turns."""
+    """Return the chain used for each draw and topic, (S, K); chains with the topic take turns."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:

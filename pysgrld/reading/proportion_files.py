@@ -1,4 +1,4 @@
-"""Files of topic proportions with a row for each document: NumPy, CSV, JSON lines and Parquet."""
+"""Files with one row of topic proportions per document: NumPy, CSV, JSON lines, Parquet."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class InferredBlock(NamedTuple):
 
     @property
     def values(self) -> dict[str, Doubles]:
-        """Arrays of the block by name: proportions, and bounds if the block has intervals."""
+        """Arrays of the block by name: proportions, and their bounds if there are intervals."""
         values = {"": self.theta}
         if self.low is not None and self.high is not None:
             values |= {"low": self.low, "high": self.high}
@@ -58,7 +58,7 @@ class InferredBlock(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Content and form of the rows of a file.
+    """Content and format of the rows in a file.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class RowWriter(abc.ABC):
-    """Writer that writes blocks of rows to an open file, one after the other.
+    """Writer of blocks of rows to an open file, one block after another.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class RowWriter(abc.ABC):
 
 
 class NpyWriter(RowWriter):
-    """Writer of a NumPy array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
+    """Writer of a float32 NumPy array, D x K; with intervals D x 3 x K: proportion, low, high.
 
     The header contains the number of rows, so it is written again when that number is known. NumPy
     pads the header, so that its length is the same for any number of rows.
@@ -138,7 +138,7 @@ class NpyWriter(RowWriter):
         self.file.write(rows.data)  # an array (n, 1, K) has the same bytes as (n, K)
 
     def end(self, rows: int) -> None:
-        """Write the header again, with the number of rows."""
+        """Write the header again with the final number of rows."""
         shape = (3, self.layout.topics) if self.layout.intervals else (self.layout.topics,)
         head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *shape)}
         self.file.seek(0)
@@ -146,7 +146,7 @@ class NpyWriter(RowWriter):
 
 
 class CsvWriter(RowWriter):
-    """Writer of CSV: a header, then a row for each document, with a column for each topic."""
+    """Writer of CSV: a header, one row per document, and one column per topic."""
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         super().__init__(file, layout)
@@ -162,7 +162,7 @@ class CsvWriter(RowWriter):
 
 
 class JsonLinesWriter(RowWriter):
-    """Writer of JSON lines: a line for each document, with lists of one value per topic."""
+    """Writer of JSON lines: one line per document, with lists that have one value per topic."""
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
@@ -185,7 +185,7 @@ class JsonLinesWriter(RowWriter):
 
 
 class ParquetWriter(RowWriter):
-    """Writer of a Parquet table: row, id, fields, tokens, and lists of topics with shares.
+    """Writer of a Parquet table: row, id, fields, tokens, and lists of topics and their shares.
 
     The lists begin with the greatest share. Dense tables have a column for each topic instead.
     Fields are stored as text, because the types of later values are unknown when the table begins.
@@ -216,7 +216,7 @@ class ParquetWriter(RowWriter):
         self._rows = 0
 
     def write(self, block: InferredBlock) -> None:
-        """Add the rows of a block to the waiting rows, and write every full row group."""
+        """Add a block's rows to the waiting rows, and write every row group that is full."""
         pa, (n, k) = self._pa, block.theta.shape
         about = zip(*((name.id, *name.values) for name in block.names), strict=True)
         columns: list[Any] = [
@@ -257,7 +257,7 @@ class ParquetWriter(RowWriter):
 
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Return rows as lines of CSV; cells that look like a spreadsheet's formula get a leading quote.
+    """Return rows as CSV lines; cells that a spreadsheet would take for formulas are quoted.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
 
 
 class _Lines(list[bytes]):
-    """List with a method ``write`` that appends a line, ended by a line feed alone."""
+    """List whose method ``write`` appends a line; lines end with a line feed."""
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n").encode("utf-8", "replace") + b"\n")
@@ -294,7 +294,7 @@ WRITERS: dict[str, type[RowWriter]] = {
 
 
 def check_suffix(path: str, *, table: bool = False) -> str:
-    """Return the key of `WRITERS` that a file's name ends in; ``.jsonl`` for standard output ("-").
+    """Return the suffix of a file name if `WRITERS` has it; "-" (standard output) has ``.jsonl``.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def check_suffix(path: str, *, table: bool = False) -> str:
 
 
 def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
-    """Raise an error if the library of a format is missing, or the format lacks a wanted option.
+    """Raise an error if a format's library is missing, or the format lacks a wanted option.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
 
 
 def require_pyarrow() -> tuple[Any, Any]:
-    """Return the modules ``pyarrow`` and ``pyarrow.parquet``.
+    """Import and return the modules ``pyarrow`` and ``pyarrow.parquet``.
 
     Returns
     -------

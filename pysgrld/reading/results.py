@@ -1,4 +1,4 @@
-"""A run that is open for reading: topics, samples, proportions and documents.
+"""A run opened for reading: topics, samples, proportions and documents.
 
 `Results` reads the newest checkpoint, the kept samples, the training corpus and the held-out
 documents of a run. It leaves everything that depends on the model to
@@ -52,7 +52,7 @@ COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """A chain with draws that measure the uncertainty of topics.
+    """A chain whose draws measure the uncertainty of topics.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class ChainOfTopics(NamedTuple):
 
 
 class Results(KeptSamples):
-    """A run that is open for reading: its topics, its kept samples, and its documents.
+    """A run opened for reading: its topics, its stored samples, and its documents.
 
     It never takes the run's lock, so it can be used while the run is in training. Layers of a deep
     model are counted from 0 (``layer_index``); other models have only layer 0.
@@ -121,7 +121,7 @@ class Results(KeptSamples):
 
     @property
     def length(self) -> str:
-        """Text with the number of iterations done, and of the Gibbs sweeps after them."""
+        """Text that states the number of iterations, and of Gibbs sweeps if there are any."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
             length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
@@ -130,7 +130,7 @@ class Results(KeptSamples):
     # ---- topics: means, top words, weights, names
 
     def at(self, layer: int | None) -> int:
-        """Return the index from 0 of a layer that the user counts from 1; None is the lowest layer.
+        """Convert a layer number, counted from 1, to an index from 0; None is the lowest layer.
 
         Raises
         ------
@@ -146,23 +146,23 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """The mean of all posterior samples, or the current topics if the run has no samples."""
+        """The mean of all posterior samples, or the current topics without samples."""
         return self.fitted.mean or self.fitted.current
 
     @property
     def no_samples(self) -> str:
-        """The reason why posterior samples are missing: deleted, not taken yet, or never taken."""
+        """The reason why posterior samples are missing: deleted, not yet taken, or never taken."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
         return f"no posterior sample {'is there any more' if self.fitted.samples else 'yet'}"
 
     @property
     def no_mean(self) -> str:
-        """The reason why the run has no mean of the topics; only valid if it has no mean."""
+        """The reason why the run has no mean of the topics, if it has none."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics of a layer over the words, (V, K or more); columns after K are 0.
+        """Return a layer's topics over words, (V, K or more); columns from K on are 0.
 
         Parameters
         ----------
@@ -175,11 +175,11 @@ class Results(KeptSamples):
 
     @property
     def word_order(self) -> WordOrder:
-        """The order in which words of topics are shown: the user's choice, or the default."""
+        """The order in which a topic's words are shown: the user's choice, or the default."""
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
-        """Choose the order in which words of topics are shown; None means the default order.
+        """Set the order in which topics' words are shown; None is the default order.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Results(KeptSamples):
     def top(
         self, n: int, layer_index: int = 0, draw: Draw | None = None, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of the first n words of each topic, (K, n).
+        """Return the ids of each topic's first n words, (K, n).
 
         Parameters
         ----------
@@ -214,13 +214,13 @@ class Results(KeptSamples):
     def order_topics(
         self, phi: Floats, n: int, layer_index: int, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of the first n words of the given topics, (K, n), as `top` does."""
+        """Return the ids of the given topics' first n words, (K, n), ordered as by `top`."""
         return self.word_scorer(phi, layer_index, order).first_words(n)
 
     def word_scorer(
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
-        """Return the scorer that orders words of the given topics, by default by `word_order`."""
+        """Return the scorer that orders the given topics' words, by default as `word_order`."""
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):
@@ -230,7 +230,7 @@ class Results(KeptSamples):
     def coherence(
         self, words: int, layer_index: int = 0, draw: Draw | None = None
     ) -> Coherence | None:
-        """Measure coherence of topics' first words on training documents; None without the corpus.
+        """Measure coherence of topics' first words in training documents; None without the corpus.
 
         Pairs of words with overlapping ideographs say nothing about a topic, and are left out.
         """
@@ -247,14 +247,14 @@ class Results(KeptSamples):
         return coherence(top, corpus, ids, apart)
 
     def prediction_remark(self) -> str:
-        """Return a remark if topics predict no better than word frequencies, else an empty str."""
+        """Return a remark if topics predict no better than word frequencies, else an empty text."""
         with contextlib.suppress(SgmcError, ValueError):  # metrics.jsonl may still be empty
             *_, last = self.run.read_metrics(_END)
             return self.fitted.score.remark(last)
         return ""
 
     def weights(self, layer_index: int = 0) -> Doubles | None:
-        """Return the share of each topic in the corpus, (K,), or None if it is unknown.
+        """Return each topic's share of the corpus, (K,), or None if unknown.
 
         After a Gibbs refinement, the share is the topic's mean share of the training tokens over
         all draws. Without a refinement, if the model itself has no weights of topics, shares are
@@ -280,31 +280,31 @@ class Results(KeptSamples):
 
     @cached_property
     def former(self) -> FormerTopics | None:
-        """Comparison with the former run's topics that this run began with, or None without them."""
+        """Comparison with the earlier run's topics from which this run started, or None."""
         return read_former_topics(self.path, self.run.config, self.phi, self.fitted.layers[0])
 
     @cached_property
     def named(self) -> dict[int, Label]:
-        """Names and authors of the lowest layer's topics in ``labels.json`` (`labels_of`)."""
+        """Names and authors of names of the lowest layer's topics in ``labels.json`` (`labels_of`)."""
         labels = labels_of(self.path, self.fitted.layers[0])
         return labels if self.former is None else self.former.names_that_stay(labels)
 
     @property
     def labels(self) -> dict[int, str]:
-        """Names of the lowest layer's topics in ``labels.json``, without their authors."""
+        """Names of the lowest layer's topics in ``labels.json``, without the names' authors."""
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
-        """Return the topics that replaced a former topic; log a warning about lost names."""
+        """Return the topics that replaced an earlier topic; log a warning about names thus lost."""
         self.named  # noqa: B018
         return [] if self.former is None else self.former.replaced
 
     def seed_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return the names of a layer's topics that have seed words, by number of the topic."""
+        """Return the names of a layer's topics with seed words, by topic number."""
         return seed_names(self.options) if layer_index == 0 else {}
 
     def given_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return names of a layer's topics by number, from ``labels.json`` or the seed words."""
+        """Return names of a layer's topics by number: from ``labels.json``, or from the seed words."""
         return self.seed_names(layer_index) | (self.labels if layer_index == 0 else {})
 
     def spread(self) -> Spread:
@@ -321,12 +321,12 @@ class Results(KeptSamples):
         )
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sample sizes of the topics' shares, (K,), or None if unknown."""
+        """Return the effective sample sizes of topics' shares, (K,), or None if unknown."""
         shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
         return None if shares is None else effective_sizes([shares], exact=True)
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain with the rows of its topics; the first chain has all topics."""
+        """Return each chain with its rows for the topics; the first chain has all topics."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -337,7 +337,7 @@ class Results(KeptSamples):
     # ---- documents: training documents, held-out documents, and other documents
 
     def training_corpus(self) -> Corpus | None:
-        """Open the stored corpus on which the run was trained, or return None if it is gone."""
+        """Open the stored corpus used in training; return None if it is gone."""
         corpus = run_record.training_corpus(self.run)
         if corpus is not None and self.lent is not None:
             corpus.about = self.lent
@@ -345,11 +345,11 @@ class Results(KeptSamples):
 
     @property
     def gone(self) -> str:
-        """Message that the training corpus is missing, with its expected path."""
+        """Message that the training corpus is missing, which states its expected path."""
         return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:
-        """Return the positions of the training documents in `training_corpus`."""
+        """Return the positions of the training documents within `training_corpus`."""
         if self.options.holdout_corpus or self.options.observed_corpus:
             return Others(corpus.documents, np.zeros(0, np.int64))
         size = hold_out_size(self.run.config["corpus"]["held_out"], corpus.documents)
@@ -357,16 +357,16 @@ class Results(KeptSamples):
         return Others(corpus.documents, held)
 
     def word_counts(self) -> Int64s | None:
-        """Return each word's number of occurrences in training, (V,), or None if not recorded."""
+        """Return each word's number of occurrences in training, (V,), or None if unrecorded."""
         totals = self.word_totals()
         return None if totals is None else totals.occurrences
 
     def word_totals(self) -> WordTotals | None:
-        """Return the word totals of training, or None if they were not recorded."""
+        """Return the word totals of training, or None if unrecorded."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:
-        """Return the run's own held-out documents.
+        """Return the held-out documents of the run itself.
 
         Raises
         ------
@@ -395,7 +395,7 @@ class Results(KeptSamples):
         return held_out._replace(dropped=self.run.config["corpus"]["held_out_dropped"])
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
-        """Read a corpus with the run's words into a folder; count and leave out unknown words."""
+        """Read a corpus into a folder, over the run's words; unknown words are counted and left out."""
         from pysgrld.corpus import open_corpus  # topics are read without the formats of inputs
 
         slicing = self.options.slicing
@@ -413,7 +413,7 @@ class Results(KeptSamples):
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
     ) -> NamedDocuments:
-        """Read a corpus as a stream, with the run's words, without storing it.
+        """Read a corpus as a stream, over the run's words, without storing it.
 
         Parameters
         ----------
@@ -447,13 +447,13 @@ class Results(KeptSamples):
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of at most `most` kept samples, evenly spaced, including the last."""
+        """Return iterations of at most `most` stored samples, evenly spaced, including the last."""
         return self.fitted.spread_over(self.kept(), most)
 
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
-        """Infer the proportions of documents, (n, K), under one draw of the topics; rows sum to 1.
+        """Infer documents' proportions, (n, K), given one draw of the topics; rows sum to 1.
 
         Parameters
         ----------
@@ -471,7 +471,7 @@ class Results(KeptSamples):
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], layer_index: int = 0
     ) -> DocumentDraws:
-        """Draw proportions and token counts of topics in documents, one draw per given kept sample.
+        """Draw documents' proportions and token counts of topics, once for each given sample.
 
         (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
         (`DocumentDraw`). A document's draws depend only on its counts, its id, the samples and the
@@ -511,7 +511,7 @@ class Results(KeptSamples):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield the draws of `document_draws` one after the other.
+        """Yield the draws of `document_draws` one at a time.
 
         With ``new``, the documents were not used in training: they are drawn given the samples that
         `pysgrld.models.fitted.Fitted.samples_for_new` chooses.

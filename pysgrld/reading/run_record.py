@@ -1,4 +1,4 @@
-"""The record of a run, checked before use: model, options, corpus."""
+"""The record of a run, checked before use: its model, its options and its corpus."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _warned: set[str] = set()
 
 
 def warn_once(line: str) -> None:
-    """Log a warning, unless this process has logged it before.
+    """Log a warning, unless this process has already logged it.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def warn_once(line: str) -> None:
 
 
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
-    """Return the model and the options of a run.
+    """Return a run's model and options.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
 
 
 class RunRecord:
-    """Record of a run for its fitted model: a `pysgrld.models.fitted.Record`.
+    """A run as its fitted model reads it: a `pysgrld.models.fitted.Record`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class RunRecord:
 
     @property
     def step(self) -> int:
-        """Number of training iterations done."""
+        """Number of completed training iterations."""
         checkpoint = self._checkpoint()
         plan = plan_in(checkpoint.arrays)
         return plan.begun if plan else checkpoint.step
@@ -146,17 +146,17 @@ class RunRecord:
 
     @property
     def place(self) -> str:
-        """Name of the checkpoint in messages."""
+        """Name of the checkpoint, for messages."""
         return str(self._checkpoint().path)
 
     def is_copied(self, name: str) -> bool:
-        """Return True if each access to an array of the checkpoint returns a copy of it."""
+        """Return True if each access to this array of the checkpoint returns a copy."""
         arrays = self._checkpoint().arrays
         return isinstance(arrays, StoredArrays) and arrays.is_large(name)
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
-    """Read a kept sample: matrices by name, with a row for each topic (``phi``: K x V).
+    """Read a stored sample: matrices by name, with one row per topic (``phi``: K x V).
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
 def check_shapes(
     parts: Mapping[str, Array], shapes: Mapping[str, tuple[int, int]], place: str
 ) -> None:
-    """Check that a kept sample has the matrices of this model in the right shapes.
+    """Check that a stored sample has all matrices of this model, with the right shapes.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def check_shapes(
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
-    """Open the stored corpus on which a run was trained, or return None if it is gone.
+    """Open the stored corpus used to train a run; return None if it is gone.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the message that the training corpus is missing or damaged, with its expected path.
+    """Return the message that the training corpus is missing or damaged; it states the path.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return the parts of held-out documents, with the time slices that were stored with them.
+    """Return the parts of held-out documents, with the time slices stored with them.
 
     Parameters
     ----------

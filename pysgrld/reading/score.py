@@ -1,4 +1,4 @@
-"""Scores of a run: its running average on its own held-out documents, or its samples on others."""
+"""Scores of a run: the running average on its held-out documents, or samples on other documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.types import Key
 
 
 class Evaluation(NamedTuple):
-    """The scores of a run on held-out documents.
+    """A run's scores on held-out documents.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Evaluation(NamedTuple):
     own_words: OwnWords | None = None
 
     def beside(self) -> dict[str, Estimate]:
-        """Return the scores that are shown next to the average, by name."""
+        """Return the scores to show next to the average score, by name."""
         kind, scores = self.kind, {}
         if self.samples:
             scores[kind.point] = self.point
@@ -91,7 +91,7 @@ class Evaluation(NamedTuple):
         return scores
 
     def record(self) -> dict[str, Any]:
-        """Return all values by name, for JSON."""
+        """Return all values by name, in a form for JSON."""
         kind = self.kind
         scores = {kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram}
         if self.chains > 1:
@@ -131,7 +131,7 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents with the run's words, and split them like the run's held-out documents.
+    """Read other documents over the run's words, and split them like the run's held-out documents.
 
     A warning is logged if the run was trained on these documents.
 
@@ -169,7 +169,7 @@ def held_out_of(
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read other documents that are already split into two corpora with the same rows.
+    """Read documents that are already split, into two corpora with the same rows.
 
     Only the run's words are counted.
 
@@ -207,7 +207,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
-    """Return the scores of a run, and of its chains together, on the run's held-out documents.
+    """Return the scores of a run, and of its chains pooled, on the run's held-out documents.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
 
 
 def own_scorer(results: Results) -> Scorer:
-    """Return the scorer of the run's own held-out documents, with its running average.
+    """Return the scorer of the run's held-out documents, with its running average.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def score(
     tell: Callable[[int], None] = lambda done: None,
     further_chains: Sequence[Results] = (),
 ) -> Evaluation:
-    """Return the score of a run's kept samples on other documents.
+    """Return the score of a run's stored samples on other documents.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def score(
 def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
-    """Return the evaluation of a run, given the scorers of its chains, the first chain's first."""
+    """Return a run's evaluation, given the scorers of its chains, the first chain's first."""
     scorer, step = scorers[0], results.fitted.record.step
     topics = at_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), topics)

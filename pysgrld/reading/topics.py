@@ -1,4 +1,4 @@
-"""Topics of a run in the form that is shown: words, weights and coherence."""
+"""Topics of a run as they are shown: words, weights and coherence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = 10
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with the interval of its probability if enough samples are kept.
+    """A top word of a topic, with its probability's interval if enough samples are stored.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Word(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic in the form that is shown.
+    """A topic as it is shown.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Topic(NamedTuple):
 def topics_of(
     results: Results, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
 ) -> list[Topic]:
-    """Describe the topics of a layer, beginning with the topic of greatest weight.
+    """Describe a layer's topics, by decreasing weight.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Detection of inactive topics, a sign that the number of topics is too large."""
+"""Detection of inactive topics, which suggest that there are too many topics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEWEST, MOST_CELLS = 20, 1 << 22
 
 
 class Use(NamedTuple):
-    """Inactive topics of a layer, and the remark on them.
+    """A layer's inactive topics, and the remark about them.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Use(NamedTuple):
 
 
 def use_of_topics(results: Results, weights: Sequence[float | None], layer: int = 0) -> Use:
-    """Return the inactive topics of a layer, and the remark on them.
+    """Return a layer's inactive topics, and the remark about them.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
 
 
 def copies(phi: Array, weights: Array) -> Array:
-    """Return True for each light topic that is a copy of a topic that is no copy itself, (K,).
+    """Return a mask of light topics that are copies of a topic that is not itself a copy, (K,).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def copies(phi: Array, weights: Array) -> Array:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark on inactive topics of a run that has just ended.
+    """Return the remark about inactive topics in a run that has just ended.
 
     Return None if all topics are active, or the run has too few topics or too many topics x words.
 
@@ -115,7 +115,7 @@ def remark_at_the_end(results: Results) -> str | None:
 
 
 def advice(noun: str, few: int, topics: int) -> str:
-    """Return the remark on the given number of inactive topics.
+    """Return the remark about the given number of inactive topics.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Explanation of a comparison of chains in sentences: `verdict` of a `Diagnosis`."""
+"""Explanation in sentences of a comparison of chains: the `verdict` of a `Diagnosis`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LISTED = 20
 
 
 class Judgement(NamedTuple):
-    """A sentence of a verdict; ``good`` is True for good news, False for bad, None for neither."""
+    """A sentence of a verdict; ``good`` is True for good news, False for bad, else None."""
 
     good: bool | None
     sentence: str
 
 
 def verdict(d: Diagnosis) -> list[str]:
-    """Return a verdict in plain words: how well the chains agree, and advice.
+    """Return a verdict in plain sentences: how well the chains agree, and advice.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
 
 
 def longer(d: Diagnosis) -> list[str]:
-    """Return the commands that train the chains for twice as long, if `verdict` advises that.
+    """Return commands that double the chains' training, if `verdict` advises that.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def longer(d: Diagnosis) -> list[str]:
 
 
 def _untold(d: Diagnosis) -> bool:
-    """Return True if no R-hat is known because there are too few draws."""
+    """Return True if there are too few draws for any R-hat."""
     rhats = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
     if d.prediction is not None:
         rhats.append(d.prediction.measure.rhat)
@@ -226,7 +226,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """Advice in one sentence, with a flag for longer training and a flag for a good result."""
+    """A sentence of advice, a flag for longer training, and a flag for a good result."""
 
     sentence: str
     longer: bool = False

@@ -1,4 +1,4 @@
-"""The report of a run on one page, and exports of a run to the formats of other programs.
+"""The report of a run as one HTML page, and exports of a run to formats of other programs.
 
 The names of this package are imported when they are first used: the help text lists the export
 formats and must appear at once.

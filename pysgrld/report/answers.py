@@ -1,4 +1,4 @@
-"""Answers for a terminal: documents of topics, topics of a word, topics in document groups."""
+"""Answers for a terminal: a topic's documents, a word's topics, topics in groups of documents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """A share or a probability, with the bounds of its interval, or None if it has no interval."""
+    """A share or probability, with the bounds of its interval, or None as bounds."""
 
     mean: float
     low: float | None
@@ -39,7 +39,7 @@ class Between(NamedTuple):
 
 
 class InDocument(NamedTuple):
-    """A document that surely has a topic: its row in the corpus, from 0, and the topic's share.
+    """A document in which a topic surely occurs: its row in the corpus, from 0, and the topic's share.
 
     The excerpt is the part of its text with the most probable words of the topic; it is "" if the
     document has no text.
@@ -53,7 +53,7 @@ class InDocument(NamedTuple):
 
 
 class DocumentsOfTopic(NamedTuple):
-    """The documents that most surely have a topic, the surest first."""
+    """The documents in which a topic most surely occurs, the surest first."""
 
     topic: int
     documents: list[InDocument]
@@ -98,34 +98,34 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Shares of a topic in a group, with equal weights of documents and of words."""
+    """Shares of a topic in a group: one weights documents equally, the other words."""
 
     documents: InGroup
     words: InGroup
 
 
 class AllShares(NamedTuple):
-    """Shares of a topic in the corpus, with equal weights of documents and of words."""
+    """Shares of a topic in the corpus: one weights documents equally, the other words."""
 
     documents: Between
     words: Between
 
 
 class TopicInGroups(NamedTuple):
-    """Shares of a topic in the corpus and in groups of documents, in the order of the groups."""
+    """Shares of a topic in the corpus and in groups of documents, ordered by group."""
 
     topic: int
     share: AllShares
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return groups with a surely higher share than other documents, greatest share first."""
+        """Return groups whose share is surely higher than in other documents, by decreasing share."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
-    """Return the documents that most surely have each topic; topics are sorted by falling weight.
+    """Return the documents in which each topic most surely occurs; topics have decreasing weight.
 
     A topic's documents are sorted by the lower bound of its share, so that short documents do not
     come first by chance.
@@ -176,7 +176,7 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
-    """Return the passage of a text, in whole words, that has the greatest sum of word weights.
+    """Return the passage of whole words in a text that has the greatest sum of word weights.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
-    """Return the topics in which a word is used, sorted by their fraction of its uses, descending.
+    """Return the topics that use a word, sorted by decreasing fraction of its uses.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the shares of topics in groups of documents; topics are sorted by weight, descending.
+    """Return the topics' shares in groups of documents; topics have decreasing weight.
 
     Parameters
     ----------

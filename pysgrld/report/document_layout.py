@@ -1,4 +1,4 @@
-"""Positions of documents on a plane, such that documents with similar topics are neighbours."""
+"""Positions of documents in a plane in which documents with similar topics are close."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DIGITS = 5
 
 
 class DocumentLayout(NamedTuple):
-    """Positions of documents on the plane.
+    """Positions of documents in the plane.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class DocumentLayout(NamedTuple):
 
 
 def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout | None:
-    """Lay documents out by t-SNE of the square roots of their proportions.
+    """Compute document positions by t-SNE of the square roots of topic proportions.
 
     The start is the first two principal components, the number of steps is fixed, and no random
     number is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST`
@@ -98,12 +98,12 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
 
 
 def _spaced(n: int, most: int) -> Int64s:
-    """Return the indices 0 to n - 1 in order, or `most` evenly spaced ones if n exceeds `most`."""
+    """Return the indices 0 to n - 1, or `most` evenly spaced ones of them if n exceeds `most`."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return the indices of the nearest documents to each row, and squared Hellinger distances.
+    """Return the indices of each row's nearest documents, and their squared Hellinger distances.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the nearest ``others`` to each row and squared distances, (n, count), in blocks."""
+    """Return each row's nearest ``others`` and squared distances, (n, count), computed in blocks."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -155,20 +155,20 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return for each row of ``index`` the mean of its points, weighted by similarity, (n, 2)."""
+    """Return, for each row of ``index``, the mean of its points weighted by similarity, (n, 2)."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
 
 
 def _shifts(n: int) -> Doubles:
-    """Return a fixed quasi-random sequence of shifts from -0.5 to 0.5, (n, 2)."""
+    """Return fixed quasi-random offsets between -0.5 and 0.5, (n, 2)."""
     steps = np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)
     return np.asarray(steps % 1.0 - 0.5)
 
 
 class _Cells:
-    """Documents, each in the cell of its nearest centre; centres are evenly spaced landmarks.
+    """Documents grouped into cells by their nearest centre; the centres are evenly spaced landmarks.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class _Cells:
         self._members = self._groups(own[:, 0])
 
     def _groups(self, cells: Int64s) -> list[Int64s]:
-        """Return for each cell the indices of its documents, in ascending order."""
+        """Return the document indices of each cell, ascending."""
         order = np.argsort(cells, kind="stable")
         ends = np.searchsorted(cells[order], np.arange(len(self._centres) + 1))
         return [order[a:b] for a, b in pairwise(ends)]
@@ -194,7 +194,7 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return the indices of the nearest documents to each row, and squared Hellinger distances.
+        """Return the indices of each row's nearest documents, and their squared Hellinger distances.
 
         For all rows in one cell, the search covers every cell that is among the nearest of any of
         them.
@@ -229,7 +229,7 @@ class _Cells:
 
 
 class Placement:
-    """Positions of further documents, each between the most similar documents of a layout.
+    """Positions of further documents, which lie among the most similar documents of a layout.
 
     Parameters
     ----------
@@ -244,14 +244,14 @@ class Placement:
         self._cells, self._points = _Cells(roots, roots[_spaced(len(roots), LANDMARKS)]), points
 
     def __call__(self, theta: npt.NDArray[np.float16]) -> Doubles:
-        """Return positions from 0 to 1, (m, 2), of further documents with proportions (m, K)."""
+        """Return the positions, from 0 to 1, (m, 2), of documents with proportions (m, K)."""
         near = self._cells.nearest(_roots(theta), _BETWEEN, reach=_CELLS_BETWEEN)
         between = _between(self._points, *near) + _SHIFT * _shifts(len(theta))
         return np.asarray(np.clip(between, 0.0, 1.0))
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the nearest points to each of the points ``judged``, (m, count)."""
+    """Return the indices of the nearest other points to each of the points ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     norms = (points**2).sum(axis=1)
     for begin in range(0, len(judged), _BLOCK):
@@ -263,7 +263,7 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
 
 
 def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the indices and values of the smallest entries of each row, in ascending order."""
+    """Return the indices and values of each row's smallest entries, ascending."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
@@ -306,7 +306,7 @@ def _attraction(squares: Doubles) -> Doubles:
 
 
 def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int) -> Doubles:
-    """Move points by gradient descent with momentum and gains (t-SNE), (n, 2).
+    """Move points by t-SNE's gradient descent with momentum and gains, (n, 2).
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
 
 
 def _exact(y: Doubles) -> Doubles:
-    """Return the exact repulsion of each point by all others, (n, 2)."""
+    """Return the repulsion of each point by all others, computed exactly, (n, 2)."""
     norms = (y**2).sum(axis=1)
     q = 1.0 / (1.0 + np.maximum(norms[:, None] + norms - 2.0 * (y @ y.T), 0.0))
     np.fill_diagonal(q, 0.0)
@@ -360,7 +360,7 @@ def _exact(y: Doubles) -> Doubles:
 
 
 class _Repulsion:
-    """Repulsion of each point by all others, interpolated from a grid with convolutions by FFT."""
+    """Repulsion of each point by all others, interpolated from a grid by fast Fourier transforms."""
 
     def __init__(self) -> None:
         self._transformed: dict[tuple[int, float], list[npt.NDArray[np.complex128]]] = {}
@@ -403,7 +403,7 @@ class _Repulsion:
         return np.asarray(force / total)
 
     def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
-        """Return Fourier transforms of 1 / (1 + d^2) and its square, for distances d of nodes."""
+        """Return the Fourier transforms of 1 / (1 + d^2) and its square, for grid distances d."""
         key = side, spacing
         if key not in self._transformed:
             offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
@@ -413,7 +413,7 @@ class _Repulsion:
 
 
 def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
-    """Return the point around which each group is densest, (groups, 2); NaN for empty groups.
+    """Return the point at which each group is densest, (groups, 2), NaN for an empty group.
 
     Uses mean shift from the group's weighted median: a group in two parts gets a point in the
     heavier part.

@@ -1,4 +1,4 @@
-"""One pass over documents given the topics, in bounded memory, and the sums computed in it."""
+"""A single pass over documents given the topics, in bounded memory, and the sums it computes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DrawnBlock(NamedTuple):
 
 
 class DocumentVisitor(ABC):
-    """Accumulator over documents, which it receives in blocks."""
+    """Accumulator of sums over documents, which it receives in blocks."""
 
     @abstractmethod
     def begin(self, draws: int, documents: int, topics: int) -> None:
@@ -83,18 +83,18 @@ class DocumentVisitor(ABC):
 
 
 def looked_at(corpus: Corpus) -> Int64s:
-    """Return the documents that are analysed: all, or 20,000 evenly spaced ones."""
+    """Return the rows of the documents to analyse: all, or 20,000 evenly spaced ones."""
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
-    """Return the documents on the map: the analysed ones, and further ones at even spacing."""
+    """Return the rows of the documents on the map: evenly spaced ones, more than are analysed."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return, in blocks, the documents that are only on the map of a page that is a folder."""
+    """Return, in blocks, the rows of documents that only the map of a folder page shows."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -104,7 +104,7 @@ def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
 def read_documents(
     results: Results, corpus: Corpus, rows: Int64s, layer: int, visitors: Sequence[DocumentVisitor]
 ) -> int:
-    """Draw the topics of documents, and show them to all visitors in one pass.
+    """Draw the topics of documents, and pass the draws to all visitors, in a single pass.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the kept samples under which documents are drawn; empty if too few for intervals.
+    """Return the stored samples for which documents are drawn; empty if too few for intervals.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def drawn_blocks(
     layer: int,
     draw: Draw | None = None,
 ) -> Iterator[DrawnBlock]:
-    """Yield draws of documents in blocks; a block takes bounded memory, or as much as the topics.
+    """Yield draws of documents in blocks of bounded memory, or of the topics' size if that is larger.
 
     Every block reads all samples: the larger the samples, the fewer blocks are used. Without
     samples, documents are read under one draw of the topics, by default their mean. Blocks are
@@ -198,7 +198,7 @@ def drawn_blocks(
 
 
 class Shares(NamedTuple):
-    """Shares of each topic in groups of documents: mean and quantiles over draws, (K, groups)."""
+    """Topics' shares in groups of documents: mean and quantiles over draws, (K, groups)."""
 
     mean: Doubles
     low: Doubles
@@ -206,7 +206,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
-        """Divide tokens (S, groups, K) by the tokens of their group in each draw.
+        """Divide tokens (S, groups, K) by the number of tokens of the group in each draw.
 
         ``effective`` has the effective number of draws of each topic's share, (K,).
         """
@@ -225,7 +225,7 @@ class Shares(NamedTuple):
 
 
 class TopicShares(DocumentVisitor):
-    """Shares of all topics in the tokens of the documents.
+    """Shares of all topics among the tokens of documents.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class TopicShares(DocumentVisitor):
         return cls(results.share_sizes(), counted)
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start with no tokens."""
+        """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
 
     def add(self, block: DrawnBlock) -> None:
@@ -264,7 +264,7 @@ class TopicShares(DocumentVisitor):
 
 
 class DocumentTopics(DocumentVisitor):
-    """Topics of each document: mean proportions of all topics, and intervals of the greatest ones.
+    """Topics of each document: all mean proportions, and intervals of the greatest proportions.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ class DocumentTopics(DocumentVisitor):
         self.low[block_rows], self.high[block_rows] = proportion_bounds(largest, factors)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
-        """Return the indices of the documents that most surely have each topic, the surest first.
+        """Return the indices of the documents in which each topic most surely occurs, surest first.
 
         They are ranked by the lower bound of the topic's share, not by its mean, so that short
         documents do not come first by chance.
@@ -316,16 +316,16 @@ class DocumentTopics(DocumentVisitor):
 
 
 class Correlation(DocumentVisitor):
-    """Correlation over documents of the square roots of topic proportions, in each draw used."""
+    """Correlation over documents of square roots of topic proportions, for each draw used."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start without documents; many topics allow only a few draws, and no samples none."""
+        """Reset the sums; fewer draws are used if topics are many, and none without samples."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))
 
     def add(self, block: DrawnBlock) -> None:
-        """Add the square roots of the documents' proportions, and their products."""
+        """Add the square roots of a block's proportions, and their products."""
         root = np.sqrt(block.theta[: len(self._sums)])
         self._n += root.shape[1]
         self._sums += root.sum(axis=1, dtype=np.float64)
@@ -334,7 +334,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """Mean over draws, (K, K), or None without draws; 0 if under 90 % agree on the sign."""
+        """Mean correlation, (K, K), 0 if under 90 % of draws agree on the sign; None without draws."""
         draws = len(self._sums)
         if not draws:
             return None

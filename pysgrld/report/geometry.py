@@ -1,4 +1,4 @@
-"""Geometry of topics: distances, a map and its kept neighbours, a tree, and its colours."""
+"""Geometry of topics: distances, map, the map's quality, tree, and colours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
 def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
-    """Return the distances between topics, from 0 to 1, (n, n).
+    """Return the distances between all topics, from 0 to 1, (n, n).
 
     For distributions, the Hellinger distance sqrt(1 - sum of sqrt(p q)); for directions,
     sqrt((1 - cosine) / 2), half the chord between them.
@@ -51,7 +51,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
 
 
 def principal_axes(distance: Doubles) -> Doubles:
-    """Return coordinates of points on the two axes along which their distances vary most, (n, 2).
+    """Return points' coordinates on the two axes along which distances vary most, (n, 2).
 
     Classical scaling: eigenvectors of the doubly centred squares. The greatest entry of an axis is
     positive, so that the result does not depend on the linear algebra library.
@@ -66,7 +66,7 @@ def principal_axes(distance: Doubles) -> Doubles:
 
 
 def tsne(distance: Doubles, begin: Doubles) -> Doubles:
-    """Improve an initial layout by t-SNE, which keeps near points near each other, (n, 2).
+    """Improve an initial layout by t-SNE, which keeps similar points close, (n, 2).
 
     Exact and deterministic: 300 steps of gradient descent with gains and momentum.
 
@@ -95,7 +95,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Return the distribution over each point's neighbours, (n, n), for a given perplexity."""
+    """Return each point's distribution over neighbours, (n, n), with the given perplexity."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -113,7 +113,7 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
-    """Return the mean fraction of a point's n nearest points that are its n nearest on the map."""
+    """Return the mean fraction of each point's n nearest neighbours that stay so on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
     itself = np.diag(np.full(len(distance), np.inf))
@@ -123,7 +123,7 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
 
 
 class Map(NamedTuple):
-    """Positions of topics on the plane.
+    """Positions of topics in a plane.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Return the map that keeps most neighbours, or None if all are poor or topics too few.
+    """Return the map that keeps most neighbours; None if all are poor, or topics are too few.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def laid_out(distance: Doubles) -> Map | None:
 
 
 class Tree(NamedTuple):
-    """Tree of topics, joined by similarity.
+    """Tree of topics, made by joining similar topics.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Tree(NamedTuple):
 
 
 def average_linkage(distance: Doubles) -> Tree:
-    """Join the two groups with the smallest mean distance of their members until one group is left.
+    """Repeatedly join the two groups with the smallest mean distance, until one group is left.
 
     Uses chains of nearest neighbours, which take O(n^2) time and memory.
 
@@ -239,7 +239,7 @@ def average_linkage(distance: Doubles) -> Tree:
 
 
 def hues(order: Int64s) -> Int64s:
-    """Return hues in degrees by the leaves' places in the tree, (n,): similar topics look similar.
+    """Return hues in degrees by the leaves' order in the tree, (n,), similar for similar topics.
 
     Hues of adjacent leaves are alternately even and odd: the page draws odd hues darker, so that
     two adjacent blues or greens can be distinguished.

@@ -1,4 +1,4 @@
-"""Build the report page of a run: gather its data, pack them, and write one HTML file."""
+"""Making of a run's report page: gather the data, pack them, and write an HTML file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = READ_STEPS + len(SECTIONS)
 
 
 class Page:
-    """One page that shows the results of a run; `report` makes it.
+    """A page that shows the results of a run, as made by `report`.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ class Page:
 
     @cached_property
     def html(self) -> bytes:
-        """The page as one HTML file that needs no other files."""
+        """The page as a single HTML file, which needs no other files."""
         blocks = {name: b for section in self._sections for name, b in section.blocks().items()}
         main = self.main | {"blocks": {name: block.parts for name, block in blocks.items()}}
         return page_of(main, {name: block.packed() for name, block in blocks.items()})
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The content of the page as plain values for JSON: all numbers, and words as strings."""
+        """The page's content as plain values for JSON: all numbers, and words as strings."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)
@@ -91,7 +91,7 @@ class Page:
 
     @property
     def summary(self) -> str:
-        """The content of the page in a few words."""
+        """The page's content in a few words."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
             folder = self.main["folder"]  # not None if the page is a folder with all documents
@@ -102,12 +102,12 @@ class Page:
 
     @property
     def folder(self) -> Path:
-        """Folder of the run, or the folder that contains its chains."""
+        """Folder of the run, or the folder of its chains."""
         return self._run.results.place
 
 
 def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
-    """Return the HTML file of a run's page, with the view of every section.
+    """Return the HTML file of a run's page, with all sections.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def report(
     log: Log = no_log,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
-    """Make a page of a run's results: topics, their uncertainty, and documents that have them.
+    """Make a page of a run's results: topics, their uncertainty, and documents in which they occur.
 
     It can be made while the run is training; the page lists the results that are not available yet.
     The same run and options give the same bytes.

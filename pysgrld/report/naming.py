@@ -1,4 +1,4 @@
-"""Names of topics from a command of the user, for example one that asks a language model."""
+"""Names of topics from a user's command, for example one that queries a language model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST, _BEAT = 8192, 0.05
 
 
 class NamedTopics(NamedTuple):
-    """Result of naming topics by a command; the keys are the numbers of the topics.
+    """Result of naming topics by a command; its keys are topic numbers.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def name_topics(
     replace: bool = False,
     tell: Callable[[int, str], None] = lambda topic, line: None,
 ) -> NamedTopics:
-    """Name the topics of the lowest layer by a command, which runs once for each topic.
+    """Name the lowest layer's topics by a command, which runs once per topic.
 
     The shell runs the command. Its input is the topic's description by `described`; the first line
     of its output is the name, which is saved at once: if naming is stopped, the saved names remain.
@@ -107,7 +107,7 @@ def name_topics(
 
 
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:
-    """Return the command's input for a topic: its weight, words, and titles of its documents."""
+    """Return the command's input for a topic: its weight, its words, and titles of its documents."""
     lines = [f"Topic {topic}" + ("" if weight is None else f", {100 * weight:.1f} % of the corpus")]
     lines += ["", f"Words, the most probable first: {', '.join(words)}"]
     if titles:
@@ -117,7 +117,7 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 
 
 def asked(command: str, about: str) -> tuple[str | None, str]:
-    """Run the command; return the first line of its output, or None and the reason of the failure.
+    """Run the command; return the first line of its output, or None and the reason for failure.
 
     When the command has ended or has written `MOST` bytes, all processes that it started are ended
     too, except those in a separate session. A signal that stops this process stops the command
@@ -155,7 +155,7 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
 def _converse(
     process: subprocess.Popen[bytes], about: bytes, received: list[int]
 ) -> tuple[bytes, bytes, Literal["exit", "full", "late", "signal"]]:
-    """Write to a process and read from it until it ends; the caller must wait for it afterwards.
+    """Exchange data with a process until it ends or is given up; the caller then waits for it.
 
     Returns
     -------
@@ -205,12 +205,12 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended; its id stays reserved until the process is waited for."""
+    """Return True if a process has ended; its id stays reserved until someone waits for it."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe and return the number of bytes written: all if the reader is gone."""
+    """Write to a pipe; return the number of bytes written, or all of them if the reader is gone."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:
@@ -219,7 +219,7 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Record the signals that stop this process, and act on the first one only at the end.
+    """Record signals that would stop this process, and act on the first one at the end.
 
     On a thread other than the main one, no signals are recorded, because such a thread gets none.
     """

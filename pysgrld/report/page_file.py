@@ -1,4 +1,4 @@
-"""The HTML file of a page, which contains packed numbers, scripts and styles.
+"""The HTML file of a page, with packed numbers, scripts and styles.
 
 The file loads nothing and runs only its own script. Format 1 of a run's page has a main JSON and
 separate blocks of numbers.
@@ -123,7 +123,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return the content security policy of a page; for other files, one that forbids all.
+    """Return a page's content security policy; for other files, a policy that forbids everything.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def policy_of(page: bytes) -> str:
 
 
 def log16(p: npt.ArrayLike) -> Array:
-    """Return probabilities as uint16 in logarithmic steps of 0.03 %; 65,535 is below 1e-9.
+    """Return probabilities as uint16 on a log scale in steps of 0.03 %; 65,535 is below 1e-9.
 
     >>> log16([1.0, 0.5, 0.0]).tolist()
     [0, 2184, 65535]
@@ -153,7 +153,7 @@ def log16(p: npt.ArrayLike) -> Array:
 
 
 def linear16(x: npt.ArrayLike) -> Array:
-    """Return numbers from -1 to 1 as uint16.
+    """Return numbers between -1 and 1 as uint16.
 
     >>> linear16([-1.0, 0.0, 1.0]).tolist()
     [1, 32768, 65535]
@@ -163,7 +163,7 @@ def linear16(x: npt.ArrayLike) -> Array:
 
 
 def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
-    """Return values as integer steps: 0 to 1 in an unsigned type, -1 to 1 in a signed type.
+    """Return values as integer steps, for 0 to 1 (unsigned type) or -1 to 1 (signed type).
 
     >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
     [-64, 64, 127]
@@ -182,7 +182,7 @@ def finite(value: float | None, digits: int | None = None) -> float | None:
 
 
 def compact(value: Any) -> bytes:
-    """Return plain values as UTF-8 JSON without blanks; a lone surrogate becomes a question mark.
+    """Return plain values as UTF-8 JSON without blanks; lone surrogates become question marks.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def compact(value: Any) -> bytes:
 
 @dataclass
 class Packed:
-    """A block of concatenated parts, little-endian, each padded to a multiple of four bytes.
+    """A block of concatenated little-endian parts, each padded to a multiple of four bytes.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Packed:
     _bytes: list[bytes] = field(default_factory=list)
 
     def add(self, name: str, type: str, values: npt.ArrayLike | bytes) -> Packed:
-        """Append a part: numbers of type u8, i8, u16 or u32, or bytes of type utf8."""
+        """Append a part: numbers as u8, i8, u16 or u32, or bytes as utf8."""
         if isinstance(values, bytes):
             length, content = len(values), values
         else:
@@ -223,6 +223,6 @@ class Packed:
         return self
 
     def packed(self) -> bytes:
-        """Return all parts as one zlib stream."""
+        """Return all parts as a single zlib stream."""
         packer = zlib.compressobj(LEVEL)
         return b"".join([packer.compress(part) for part in self._bytes]) + packer.flush()

@@ -1,4 +1,4 @@
-"""A page that is a folder: its HTML file loads the other files when they are viewed."""
+"""A page that is a folder, whose HTML file loads the other files when they are viewed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 class PageFolder:
-    """A folder to which a page and its files are written; it always has the old or the new page.
+    """A folder into which a page and its files are written; the old page stays until the new is done.
 
     It is a context manager. Files are written into a scratch folder inside it. `finish_files`
     renames the scratch folder to ``files-`` and a digest of the contents. `finish` then replaces
@@ -78,7 +78,7 @@ class PageFolder:
             raise
 
     def _foreign(self, entry: Path) -> str | None:
-        """Return the relative path of a file in `entry` that belongs to no page, or None."""
+        """Return the relative path of a file in `entry` that no page has written, or None."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
         if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
@@ -122,7 +122,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Rename the folder of files to its final name after all are written; return the name."""
+        """Give the folder of files its final name when all files are written; return the name."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):
@@ -144,7 +144,7 @@ class PageFolder:
         return name
 
     def finish(self, page: bytes) -> Path:
-        """Write the page, delete the previous page's files, and return the path of the page."""
+        """Write the page, delete the files of the previous page, and return the page's path."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
         with contextlib.suppress(OSError):  # the next page written deletes the remaining files

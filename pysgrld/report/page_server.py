@@ -1,4 +1,4 @@
-"""HTTP server of a page's folder, for browsers on this machine."""
+"""HTTP server of a page that is a folder, for browsers on this machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Server of one page, which ends with its ``with`` block.
+    """Server of one page; it ends with its ``with`` block.
 
     The address has a random token, and only requests that name this machine as their host are answered:
     another user of the machine does not know the token, and a site in the browser that points its own
@@ -90,11 +90,11 @@ class PageServer(ThreadingHTTPServer):
         self.address = f"http://{_HOST}:{port}/{self.token}/"
 
     def server_bind(self) -> None:
-        """Bind the socket, without asking for the machine's name in the network."""
+        """Bind the socket, without looking up the machine's network name."""
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request on a separate thread, as soon as fewer than `REQUESTS` are running."""
+        """Answer a request on its own thread, once fewer than `REQUESTS` requests are running."""
         self.places.acquire()
         try:
             super().process_request(request, client_address)
@@ -110,7 +110,7 @@ class PageServer(ThreadingHTTPServer):
             self.places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log the error of a request in one line; the server continues."""
+        """Log a request's error as one line; the server continues."""
         del request, client_address
         error = sys.exception()
         if isinstance(error, TimeoutError | ConnectionError):
@@ -120,7 +120,7 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler of one request."""
+    """Handler of a request."""
 
     server: PageServer
     server_version = "sgmc"
@@ -195,18 +195,18 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "text/plain; charset=utf-8", "default-src 'none'", text)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse a request that is not valid HTTP, or does not ask for a file."""
+        """Refuse a request that is not valid HTTP or does not request a file."""
         del message, explain  # not sent, because they repeat the request
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: `PageServer.log` has what a person needs."""
+        """Print nothing; `PageServer.log` has all that the user needs."""
         del format, args
 
 
 def _read(folder: Path, name: str) -> bytes | None:
-    """Return the content of a regular file, or None if it is missing or its path has a link."""
+    """Return a regular file's content, or None if it is missing or a link is in its path."""
     *folders, last = name.split("/")
     try:
         with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Estimates of the shares of topics in groups of documents, for the population of the documents."""
+"""Estimates of topics' shares in groups of documents, for the population behind the documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEED = 1981
 
 
 class GroupOfEach(NamedTuple):
-    """Documents put into groups.
+    """Documents, each with the number of its group.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class GroupOfEach(NamedTuple):
 
 
 class EstimatedShares(NamedTuple):
-    """Shares of topics in each group and, in the last column, in all documents: (K, groups + 1).
+    """Topics' shares in each group and, in the last column, in all documents, (K, groups + 1).
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares with equal weights of documents, whatever their length, and of words."""
+    """Shares in two versions: with equal weights of documents, and of words."""
 
     documents: EstimatedShares
     words: EstimatedShares
 
 
 class Sampled(NamedTuple):
-    """Draws of the shares of topics in a set of documents, or of a difference of shares.
+    """Draws of topics' shares in a set of documents, or of a difference of shares.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance between draws of the topics, without noise of single documents."""
+        """Return the variance between draws of the topics, excluding the noise of documents' draws."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Return the difference from shares in other documents, with Welch's degrees of freedom."""
+        """Return the difference from other documents' shares, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
@@ -119,7 +119,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of the 90 % interval, or `least` and 1 without degrees of freedom.
+        """Return the bounds of the 90 % interval; without degrees of freedom, `least` and 1.
 
         A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
         moves with it, so that the interval keeps its width on the inner side.
@@ -135,7 +135,7 @@ class Sampled(NamedTuple):
         return np.where(has_freedom, low, least), np.where(has_freedom, high, 1.0)
 
     def in_errors(self) -> Doubles:
-        """Return the mean in standard errors, as a normal deviate; 0 without degrees of freedom.
+        """Return the mean divided by its standard error, as a normal deviate; 0 if unknown.
 
         Variances over documents and of topics are combined by Rubin's rules (1987, 3.1). Student's
         t is converted to a normal deviate by Wallace's (1959) approximation.
@@ -156,7 +156,7 @@ class Sampled(NamedTuple):
 
 
 class _Sums:
-    """Sums over the documents of each group, for one way of weighting documents.
+    """Sums over each group's documents, for one of the two weightings.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return shares in the union of the groups with 1 in `inside`; n is its effective size."""
+        """Return shares in the union of groups for which `inside` is 1; n is its effective size."""
         size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
@@ -227,7 +227,7 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return the degrees of freedom of the variance over units of groups, (K,), at least 1.
+        """Return degrees of freedom of the variance over the units of groups, (K,), at least 1.
 
         If a few units contribute most of the variance, it is as uncertain as the variance of only
         these. With deviations e of n units, its degrees of freedom are
@@ -250,7 +250,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return sums of (mean - size * share)^power over the documents of given groups, (K,)."""
+        """Return the sums of (mean - size * share)^power over given groups' documents, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -260,13 +260,13 @@ class _Sums:
 
 @lru_cache(maxsize=1)
 def _weights_of(units: int, number: int) -> Array:
-    """Draw weights of documents or clusters, (units, number); cached for all groups of one page."""
+    """Draw weights of documents or clusters, (units, number); cached for a page's groups."""
     rng = np.random.default_rng(_SEED)
     return rng.standard_exponential((units, number), dtype=np.float32)
 
 
 class PopulationShares(DocumentVisitor):
-    """Estimator of the shares of topics in groups of the population that the documents are drawn from.
+    """Estimator of topics' shares in groups of the population from which documents are drawn.
 
     The uncertainty about other documents is drawn by the Bayesian bootstrap (Rubin 1981): documents
     (or clusters) get weights from Exp(1), and their shares, averaged over the posterior draws, are
@@ -287,7 +287,7 @@ class PopulationShares(DocumentVisitor):
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start without documents; without samples, use no weightings and compute no intervals."""
+        """Reset the sums; without samples, no weightings and no intervals are computed."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
@@ -299,7 +299,7 @@ class PopulationShares(DocumentVisitor):
         self._lengths = np.zeros(documents)
 
     def add(self, block: DrawnBlock) -> None:
-        """Add a block of documents to the sums of their groups."""
+        """Add a block of documents to their groups' sums."""
         group_ids, units = self._groups.of[block.at], self._units[block.at]
         lengths = block.lengths.astype(np.float64)
         self._lengths[block.at] = lengths
@@ -316,7 +316,7 @@ class PopulationShares(DocumentVisitor):
 
     @property
     def shares(self) -> Population:
-        """Shares in the groups and in all documents."""
+        """Shares in each group and in all documents."""
         return Population(
             self._estimated(self._documents, np.ones(len(self._lengths))),
             self._estimated(self._words, self._lengths),
@@ -346,13 +346,13 @@ class PopulationShares(DocumentVisitor):
         return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
     def _effective(self, sizes: Doubles, in_group: Array) -> float:
-        """Return the effective number of units of equal size in a selection of documents."""
+        """Return the effective number of equal-sized units in a selection of documents."""
         size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 
 
 def sure_signs(z: Doubles) -> Int64s:
-    """Return the sign of each normal deviate, or 0 if the sign is uncertain.
+    """Return the sign of each normal deviate, or 0 if the sign is not certain.
 
     At most 5 % of the signs other than 0 are expected to be wrong, by the rule of Benjamini & Hochberg
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).
@@ -374,7 +374,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return a mask, (n,), of p-values accepted at a false discovery rate of 5 %; NaN is not.
+    """Return a mask, (n,), of p-values below the threshold for a false discovery rate of 5 %.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The run that a page shows, read in bounded memory for all sections; and the class of sections."""
+"""The run that a page shows, read once in bounded memory, and the base class of sections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ READ_STEPS = 4
 
 
 class PageRequest(NamedTuple):
-    """Choices of the user for a page.
+    """A user's choices for a page.
 
     Attributes
     ----------
@@ -91,14 +91,14 @@ class PageRequest(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """The word for documents, in the singular and in the plural."""
+    """The word for a document, in singular and plural."""
 
     one: str
     many: str
 
 
 class ReportedRun:
-    """A run, or its chains, and the data that several sections of its page use.
+    """A run, or its chains, and data used by several sections of its page.
 
     First the run is opened. Then sections register visitors of documents and samples, by
     `visit_documents` and `sample_visitors`. Then `read` makes one pass over the documents and one
@@ -248,18 +248,18 @@ class ReportedRun:
 
     @property
     def pooled(self) -> bool:
-        """Whether several chains are read as one; figures then use all chains that have a topic."""
+        """Whether several chains are read as one, so that values use all chains that have a topic."""
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Register a visitor of documents for the pass of `read`; return None without documents."""
+        """Register a visitor for the pass over documents in `read`; return None without documents."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
         return visitor
 
     def read(self, tell: Callable[[int], None] = lambda done: None) -> None:
-        """Compare the chains, score held-out documents, and pass over documents and samples once.
+        """Compare the chains, score held-out documents, and pass once over documents and samples.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class ReportedRun:
 
 
 def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
-    """Compare chains, or the halves of one; if kept samples are too few, note it, return None."""
+    """Compare chains, or one chain's halves; return None, with a note, if samples are too few."""
     try:
         return compared(chains, layer=layer + 1)
     except (UsageError, MissingInputError):
@@ -355,7 +355,7 @@ def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diag
 
 
 class Definition(NamedTuple):
-    """The definition of a figure on the page, and its source."""
+    """The definition of a value shown on the page, and its source."""
 
     name: str
     text: str
@@ -363,7 +363,7 @@ class Definition(NamedTuple):
 
 
 class Section:
-    """Base class of a part of the page, which gathers and packs its data and defines its figures.
+    """Base class of the page's parts, which gather and pack their data and define their values.
 
     A subclass overrides the methods that it needs. A section is created before the run is read: its
     constructor refuses invalid requests and registers visitors. After the run is read, `main` is
@@ -385,25 +385,25 @@ class Section:
         self.run = run
 
     def main(self) -> dict[str, Any]:
-        """Return the section's keys of the main JSON, which the page reads when it is opened."""
+        """Return the section's keys in the main JSON, which is read when the page opens."""
         return {}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the section's keys of the record of topic k."""
+        """Return the section's keys in the record of topic k."""
         return {}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the section's blocks of numbers, which the page unpacks when they are needed."""
+        """Return the section's blocks of numbers, which the page unpacks when it needs them."""
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files of a page that is a folder: path, content, and number of documents done."""
+        """Yield the files of a page that is a folder: path, content, and number of documents done."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the section's keys for other programs, with the data of the page's blocks."""
+        """Return the section's keys for other programs, including the data of blocks."""
         return {}
 
     def definitions(self) -> list[Definition]:
-        """Return the definitions of the section's figures, which the page lists under Method."""
+        """Return definitions of the section's values, which the page lists under Method."""
         return []

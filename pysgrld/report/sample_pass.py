@@ -1,4 +1,4 @@
-"""One pass over the kept samples of a run's chains, and statistics of words in it."""
+"""A single pass over the stored samples of a run's chains, and statistics of words in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEN = 10
 
 @dataclass(frozen=True)
 class KeptSample:
-    """A kept sample of a chain, either full or with only the most probable words of each topic.
+    """A stored sample of a chain, either full or with only each topic's most probable words.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class KeptSample:
 
     @cached_property
     def phi(self) -> Floats:
-        """The word probabilities of the layer's topics, (K, V); only for a full sample."""
+        """The word probabilities of the layer's topics, (K, V); for full samples only."""
         return self.results.fitted.rows_of(self.matrices, self.at)
 
     def look_up(
@@ -94,7 +94,7 @@ SampleVisitor = Callable[[KeptSample], None]
 def read_samples(
     sources: Sequence[ChainOfTopics], layer: int, visitors: Sequence[SampleVisitor]
 ) -> None:
-    """Call all visitors with each kept sample of the given chains, in one pass.
+    """Pass each stored sample of the given chains to all visitors, once.
 
     Full samples are read, or top-word samples if the run keeps more of them. A sample that is
     deleted during the pass is skipped.
@@ -114,7 +114,7 @@ def read_samples(
 
 
 def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Floats:
-    """Return the tenth greatest value in each of the given rows of ``phi``, (n,).
+    """Return the tenth greatest value in each given row of ``phi``, (n,).
 
     If no other word is above the tenth of the given words, that value is the result after a single
     comparison; only the remaining rows are partitioned.
@@ -142,7 +142,7 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Float
 
 
 class Followed(NamedTuple):
-    """Statistics over the draws of the given words of each topic.
+    """Statistics over draws for the given words of each topic.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ def followed(
     layer: int,
     visitors: Sequence[SampleVisitor] = (),
 ) -> Followed:
-    """Compute statistics of words of each topic, (K, n), over the samples of the given chains.
+    """Compute statistics for words of each topic, (K, n), over samples of the given chains.
 
     ``is_present`` is False for repeated words. The given visitors get the samples in the same pass.
     """
@@ -190,7 +190,7 @@ def followed(
 
 
 class _FollowedWords:
-    """Visitor that collects the given words of each topic in every sample of the chains.
+    """Visitor that collects the probabilities of given words in every sample of the chains.
 
     Attributes
     ----------

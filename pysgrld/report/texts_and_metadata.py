@@ -1,4 +1,4 @@
-"""Texts, titles and columns of a corpus's documents, from files given with --texts and --metadata."""
+"""Texts, titles and columns of documents, from files given by --texts and --metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 65_536
 
 
 class AddedFiles(NamedTuple):
-    """Files with additional details of documents, and the functions to call while they are read.
+    """Files with additional details of documents, and functions to call while reading them.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class AddedFiles(NamedTuple):
 
 
 class AboutWithTexts:
-    """A corpus's documents with the texts and titles of another corpus of the same documents.
+    """A corpus's documents, with texts and titles from another corpus of the same documents.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return values from the other corpus, or from ``own`` for documents that it lacks."""
+        """Return values from the other corpus, or from ``own`` for documents without any there."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
@@ -105,7 +105,7 @@ _FIRST_WORDS = 60
 def document_names(
     about: Known, rows: npt.ArrayLike, noun: tuple[str, str], *, with_texts: bool
 ) -> list[str]:
-    """Return a name for each document: its title, else its file, else the first words of its text.
+    """Return a name for each document: its title, its file, or the first words of its text.
 
     A document with none of these is named by its id, with the noun before it if the id is a number.
 
@@ -137,7 +137,7 @@ def document_names(
 
 
 def _first_words(text: str) -> str:
-    """Return the first words of a text, at most `_FIRST_WORDS` characters and an ellipsis."""
+    """Return the first words of a text, with an ellipsis: at most `_FIRST_WORDS` characters."""
     line = " ".join(text[: 8 * _FIRST_WORDS].split())
     if len(line) <= _FIRST_WORDS:
         return line
@@ -146,7 +146,7 @@ def _first_words(text: str) -> str:
 
 
 def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
-    """Join a file of metadata to the documents of a run, for all later uses of `results`.
+    """Join a metadata file to a run's documents, for all later uses of `results`.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
 
 
 def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFiles) -> About:
-    """Return the titles and columns of a corpus's documents, joined with a file of metadata."""
+    """Return titles and columns of a corpus's documents, joined with a metadata file."""
     of_documents = dict.fromkeys(("id-field", "header-line", "no-header", "sheet"))
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
@@ -183,7 +183,7 @@ def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFile
 
 
 def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
-    """Return titles, columns and texts of the given documents of a corpus, completed from files.
+    """Return titles, columns and texts of a corpus's documents, including those from added files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Words of topics: the words that are shown, the ranks of seed words, and automatic names."""
+"""Words of topics: the words shown, ranks of seed words, and automatic names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROWS = 8192
 
 
 class Terms(NamedTuple):
-    """The words that are shown for each topic, the most probable first.
+    """The words shown for each topic, most probable first.
 
     Matrices have a row for each topic; ``there`` is False in columns that only fill up a row.
 
@@ -78,7 +78,7 @@ def terms(
     visitors: Sequence[SampleVisitor] = (),
     needed: Int64s | None = None,
 ) -> Terms:
-    """Describe the words of each topic, in one pass over the kept samples.
+    """Describe each topic's words, in one pass over the stored samples.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def terms(
 
 
 def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int64s]:
-    """Choose the words shown for each topic: the first words by relevance for every lambda.
+    """Choose the words to show for each topic: its first words by relevance, for every lambda.
 
     Words with fewer than five expected uses in the topic are chosen by probability alone.
 
@@ -174,14 +174,14 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
 
 
 def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
-    """Return the union of a topic's word ids and the needed ids, the most probable first."""
+    """Return a topic's word ids and the needed ids together, most probable first."""
     union = np.union1d(ids, needed)
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
 
 
 def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
-    """Return the relevance of words of a topic: lam log p(w|k) + (1 - lam) log (p(w|k) / p(w)).
+    """Return words' relevance in a topic: lam log p(w|k) + (1 - lam) log (p(w|k) / p(w)).
 
     Parameters
     ----------
@@ -201,13 +201,13 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
 
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield the first k topics of a matrix (V, K or more), each as (V,) float64."""
+    """Yield the first k topics of a matrix (V, K or more), each (V,) float64."""
     for part in in_parts(phi, k):
         yield from part
 
 
 def best(values: Doubles, n: int) -> Int64s:
-    """Return the indices of the n greatest values, the greatest first."""
+    """Return the indices of the n greatest values, greatest first."""
     n = min(n, len(values))
     if n == 0:
         return np.empty(0, np.int64)
@@ -217,13 +217,13 @@ def best(values: Doubles, n: int) -> Int64s:
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
-    """Return the share of the corpus that each word has under the topics, (V,); above 0."""
+    """Return each word's share of the corpus under the topics, (V,), above 0."""
     topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
     return np.maximum(topic_masses, 1e-30)
 
 
 class Words(NamedTuple):
-    """The words of the vocabulary that can be looked up, the most frequent first.
+    """The vocabulary's words that can be looked up, most frequent first.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ def words_shown(
     *,
     signed: bool,
 ) -> Words:
-    """Choose the words that can be looked up, and the topics in which each word is used.
+    """Choose the words that can be looked up, and the topics in which each is used.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def words_shown(
 
 
 class SeedWord(NamedTuple):
-    """A seed word of a topic, and its rank in the fitted topic.
+    """A seed word of a topic, with its rank in the fitted topic.
 
     Attributes
     ----------
@@ -326,7 +326,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of the user's seed words over the samples: a measure of their support by the data.
+    """Ranks of the user's seed words in samples, which measure how well the data support them.
 
     Parameters
     ----------
@@ -354,14 +354,14 @@ class SeedsFollowed:
         self._ten, self._draws = np.zeros(self._words.shape), 0
 
     def add(self, sample: KeptSample) -> None:
-        """Count the seed words among the ten most probable words, in samples of the first chain."""
+        """Count in how many samples of the first chain seed words are among the top ten words."""
         if sample.chain == 0:
             rows = np.arange(len(self._words))
             self._ten += sample.look_up(rows, self._words, self._there)[2]
             self._draws += 1
 
     def found(self) -> dict[int, tuple[SeedWord, ...]]:
-        """Return the ranks of the seed words in their topics, by topic, the most probable first."""
+        """Return the ranks of seed words in their topics, by topic, most probable first."""
         found = {}
         for place, ids in enumerate(self._chosen):
             p, ten = self._phi[:, place], self._ten[place]
@@ -377,7 +377,7 @@ class SeedsFollowed:
 
 
 def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord, ...]]:
-    """Return the ranks of the seed words in their topics, by topic; empty without seed words.
+    """Return the ranks of seed words in their topics, by topic; empty without seed words.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
 
 
 def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-    """Name each topic by three of its first words; names start with different words if possible.
+    """Name each topic by three of its first words, starting with different words if possible.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
 
 
 def names_of(results: Results, layer: int) -> dict[int, str]:
-    """Return names of the topics of a layer: seed names, or else names from their first words.
+    """Return names of a layer's topics: from seed words, or else from first words.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def names_of(results: Results, layer: int) -> dict[int, str]:
 def labelled(
     results: Results, at: int, records: Sequence[Mapping[str, Any]], key: str = "id"
 ) -> list[dict[str, Any]]:
-    """Return records of topics with labels, sorted by topic number, as in JSON and other files.
+    """Return topics' records with their labels, sorted by topic number, as in JSON files.
 
     Parameters
     ----------
@@ -469,7 +469,7 @@ def labelled(
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
-    """Return the given topics sorted by weight, descending; in the given order without weights.
+    """Return topics sorted by decreasing weight, or in the given order without weights.
 
     Parameters
     ----------

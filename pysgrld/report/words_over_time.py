@@ -1,4 +1,4 @@
-"""Topics that change over time: word probabilities in every slice, and the slices of each topic."""
+"""Topics that change over time: word probabilities and topic presence in each slice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VALUES = 8_000_000
 
 
 class WordsOverTime(NamedTuple):
-    """Probabilities of words of the given topics in every time slice.
+    """Probabilities of the given topics' words in every time slice.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class WordsOverTime(NamedTuple):
 
 
 def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
-    """Compute the probabilities of topics' words in each time slice, over the kept samples.
+    """Compute probabilities of topics' words in each time slice, over the stored samples.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return the probabilities of topics' words in all time slices of a kept sample, (K, n, T)."""
+    """Return a sample's probabilities of topics' words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
@@ -83,7 +83,7 @@ def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Fl
 
 
 def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
-    """Return the ids of the n most probable words of each topic in each time slice, (K, T, n).
+    """Return the ids of each topic's n most probable words in each slice, (K, T, n).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ THERE = 0.1
 
 
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
-    """Return the range of slices in which each topic is present, from its share in each slice.
+    """Return the range of slices in which each topic is present, given its shares in slices.
 
     In slices that have documents, a topic is present if its share is at least a tenth of its
     greatest share, and surely absent if the upper bound of the interval is below that.

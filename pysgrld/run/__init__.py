@@ -1,4 +1,4 @@
-"""Run directories, which record a run so that it can be resumed. See docs/run-directory.md."""
+"""Run directories, which record runs so that they can be resumed. See docs/run-directory.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fail points: places in the code where a test can make input or output of a run directory fail.
+"""Fail points: places in the code where a test can make access to a run directory fail.
 
 ``SGMC_FAILPOINT=name:action[:nth]`` performs an action at the nth time (by default the first) that
 the program passes a point whose name matches the shell pattern ``name``; with ``nth+`` also at
@@ -34,7 +34,7 @@ passed: list[str] | None = None
 
 
 def arm(spec: str | None) -> None:
-    """Arm the fail point ``name:action[:nth]``, or disarm the present one if `spec` is None.
+    """Arm the fail point ``name:action[:nth]``, or disarm the current one if `spec` is None.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Mark a point in the code, and perform the armed action; True asks for a short write.
+    """Mark a point in the code, and perform its armed action; True requests a short write.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Queue of failed writes, which are retried in order; an error reports any lost data.
+"""Queue of failed writes, which are retried in order; lost data are reported as an error.
 
 A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
 status and posterior samples that cannot be written wait in memory, and are written before any later
@@ -24,7 +24,7 @@ HELD = 64 << 20
 
 
 class Backlog:
-    """Writes to a locked run, and retries failed writes in order.
+    """Writer to a locked run, which retries failed writes in order.
 
     Every method raises `GoneError` if the folder was removed or taken over by another process.
 
@@ -43,12 +43,12 @@ class Backlog:
         self._held = 0
 
     def log_event(self, event: str, **fields: Any) -> None:
-        """Append one event to ``log.jsonl``, with the time of this call."""
+        """Append an event to ``log.jsonl``, with the time of this call."""
         line = {"time": jsonio.now(), **fields}
         self.write(LOG, partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``; a waiting older status is dropped."""
+        """Replace ``status.json``; an older status that still waits is dropped."""
         self._waiting[STATUS] = []
         self.write(STATUS, partial(self.run.set_status, state, **fields))
 
@@ -60,7 +60,7 @@ class Backlog:
         *,
         top_words: bool = False,
     ) -> None:
-        """Store the posterior sample of an iteration; the caller must not change the arrays later.
+        """Store the posterior sample of an iteration; the caller must not modify the arrays later.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Backlog:
         spared: int | None,
         invariants: Mapping[str, Invariant],
     ) -> Path:
-        """Write a checkpoint, after all waiting writes.
+        """Write a checkpoint, after all writes that are waiting.
 
         Raises
         ------
@@ -112,12 +112,12 @@ class Backlog:
         return folder
 
     def flush(self) -> None:
-        """Retry the waiting writes."""
+        """Retry the writes that are waiting."""
         for name in list(self._waiting):
             self.write(name)
 
     def finish(self) -> None:
-        """Retry the waiting writes for the last time, at the end of a run.
+        """Retry the waiting writes a last time, at the end of a run.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Retry the waiting writes to a file or to the folder of samples, then do the new write."""
+        """Retry the waiting writes to a file or to the samples' folder, then do the new write."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

@@ -1,4 +1,4 @@
-"""Folders of several chains, with the run of each chain in ``chain-1``, ``chain-2``, ..."""
+"""Folders of several chains, each chain's run in ``chain-1``, ``chain-2``, ..."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"chain-([1-9]\d{0,8})")
 
 
 def chain_path(folder: Path, number: int) -> Path:
-    """Return the folder of the chain with a given number.
+    """Return the folder of the chain with the given number.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def chain_path(folder: Path, number: int) -> Path:
 
 
 def chain_number(path: Path) -> int:
-    """Return the number of the chain in a folder that `chains_of` returned.
+    """Return the number of a chain from its folder, as returned by `chains_of`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def chain_number(path: Path) -> int:
 
 
 def called(path: Path) -> str:
-    """Return the name of a run for messages: its folder's name, or for a chain ``FOLDER, chain N``.
+    """Return a run's name for messages: its folder's name or, for a chain, ``FOLDER, chain N``.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def called(path: Path) -> str:
 
 
 def chains_of(folder: Path) -> list[Path]:
-    """Return the chains in a folder, by number; an empty list if it has none or cannot be read.
+    """Return the chains in a folder, by number; empty if it has none or cannot be read.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains that can be continued, or only the corpus for chains."""
+    """Return True if a folder has chains that can be resumed, or only the corpus for chains."""
     if chains_of(folder):
         return True
     with contextlib.suppress(OSError):

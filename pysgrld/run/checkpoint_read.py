@@ -1,4 +1,4 @@
-"""Reading of checkpoints: every byte is verified, and memory is allocated only for checked sizes.
+"""Reading of checkpoints, with every byte verified, and memory allocated for checked sizes only.
 
 The checks are, in order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values,
 and the identity of the configuration. `pysgrld.run.checkpoint_write` writes checkpoints.
@@ -53,7 +53,7 @@ REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
-    """A verified checkpoint; large arrays are read from the file at each access."""
+    """A verified checkpoint; each access to a large array reads it from the file."""
 
     step: int
     arrays: Mapping[str, Array]
@@ -62,7 +62,7 @@ class Checkpoint(NamedTuple):
 
 
 class CheckpointReport(NamedTuple):
-    """A description of a checkpoint, with the first problem found in it.
+    """A description of a checkpoint, with the first problem that was found in it.
 
     Attributes
     ----------
@@ -93,14 +93,14 @@ class CheckpointReport(NamedTuple):
 
 
 def folder_step(name: str) -> int | None:
-    """Return the iteration in the name of a checkpoint's folder, also with `REPLACED` before it."""
+    """Return the iteration in the name of a checkpoint folder, which may begin with `REPLACED`."""
     if name.startswith(REPLACED):
         name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
     return parse_step(name)
 
 
 def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
-    """Return the committed checkpoints of a run, newest first; [] if the folder is unreadable."""
+    """Return a run's committed checkpoints, newest first; empty if the folder is unreadable."""
     folder = run / "checkpoints"
     try:
         names = [entry.name for entry in folder.iterdir()]
@@ -116,7 +116,7 @@ def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
 
 
 def damaged_checkpoints(run: Path) -> list[Path]:
-    """Return the damaged checkpoints that earlier starts have renamed."""
+    """Return the damaged checkpoints that earlier starts renamed."""
     try:
         return sorted((run / "checkpoints").glob(f"{CORRUPT}*"))
     except OSError:
@@ -126,7 +126,7 @@ def damaged_checkpoints(run: Path) -> list[Path]:
 def read_checkpoint(
     folder: Path, run_identity: Identity | None, invariants: Mapping[str, Invariant] = NONE
 ) -> Checkpoint:
-    """Read and verify one checkpoint.
+    """Read and verify a checkpoint.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def read_checkpoint(
 def newest(
     run: Path, run_identity: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """Return the newest good checkpoint, and the damaged newer ones with their problems.
+    """Return the newest good checkpoint, and all newer damaged ones with their problems.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def newest(
 def list_checkpoints(
     path: Path, *, verify: bool = False, invariants: Mapping[str, Invariant] = NONE
 ) -> list[CheckpointReport]:
-    """Return reports on the checkpoints of a run, oldest first; the run may be training.
+    """Return reports on a run's checkpoints, oldest first, even while the run is training.
 
     Checkpoints that the run deletes as old ones meanwhile are left out, as they are not damaged.
 
@@ -262,7 +262,7 @@ def list_checkpoints(
 
 
 def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) -> CheckpointReport:
-    """Read every byte of one checkpoint and report its first problem; no file is changed.
+    """Read every byte of a checkpoint and report the first problem; no file is changed.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def _report(
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the bytes of a manifest with the given content.
+    """Return the bytes of a manifest that has the given content.
 
     Raises
     ------
@@ -329,7 +329,7 @@ _DIGEST = re.compile(rb'\n  "digest": "([0-9a-f]{64})"(,?)')
 
 
 def unseal(path: Path, data: bytes) -> dict[str, Any]:
-    """Return the verified content of a manifest.
+    """Verify a manifest, and return its content.
 
     Raises
     ------
@@ -352,12 +352,12 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
-    """Return the sizes and digests of the files in a table of a manifest, by file name."""
+    """Return file sizes and digests from a table of a manifest, by file name."""
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
 
 
 def recorded(run: Path, table: str) -> dict[str, Written]:
-    """Return sizes and digests by file name from the newest undamaged manifest; {} without one."""
+    """Return file sizes and digests, by name, from the newest undamaged manifest; {} without one."""
     for _, folder in checkpoint_folders(run):
         with contextlib.suppress(DamagedError, CheckpointError):
             return digests(read_manifest(folder), table)
@@ -365,7 +365,7 @@ def recorded(run: Path, table: str) -> dict[str, Written]:
 
 
 def warn_of_changed(run: Path, name: str) -> None:
-    """Warn once if an append-only file does not agree with its record in the newest checkpoint."""
+    """Warn once if an append-only file differs from its record in the newest checkpoint."""
     path = run / name
     written = recorded(run, "append").get(name)
     if written is None or path in _warned:
@@ -382,7 +382,7 @@ def warn_of_changed(run: Path, name: str) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read and check the manifest of a checkpoint.
+    """Read and check a checkpoint's manifest.
 
     Raises
     ------
@@ -429,7 +429,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Return the error for a failed read: the file is damaged, or unreadable at present."""
+    """Return the error for a failed read, depending on whether the file is damaged or unreadable."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")

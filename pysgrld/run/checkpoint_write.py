@@ -1,4 +1,4 @@
-"""Writing of checkpoints: a rename commits them, and a committed checkpoint is never modified.
+"""Writing of checkpoints; a rename commits a checkpoint, which is never modified afterwards.
 
 The state and then the manifest are written and flushed in a temporary folder. The folder is flushed
 and renamed to its final name, and the parent folder is flushed. Only then is the checkpoint
@@ -63,7 +63,7 @@ def commit(
     tables: Callable[[], dict[str, Any]],
     invariants: Mapping[str, Invariant],
 ) -> Path:
-    """Write a checkpoint durably, and return its folder.
+    """Write a checkpoint durably, and return the checkpoint's folder.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _replace(
     run_identity: Identity,
     invariants: Mapping[str, Invariant],
 ) -> None:
-    """Commit a checkpoint of a step that already has one.
+    """Commit a checkpoint for a step that already has one.
 
     If both have the same state, the old one stays. If not, because metrics were added since or the
     old one is damaged, the old one is first renamed to a name that readers recognise.
@@ -164,7 +164,7 @@ def _replace(
 
 
 def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
-    """Remove all checkpoints but the newest ``keep``, and the remains of interrupted writes.
+    """Remove all but the newest ``keep`` checkpoints, and what interrupted writes left.
 
     The checkpoint of the iteration ``spared`` stays as well.
 
@@ -179,7 +179,7 @@ def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
 
 
 def _remove(folder: Path, point: str) -> None:
-    """Remove a checkpoint; warn if this fails, for instance because a user put files into it."""
+    """Remove a checkpoint; warn if this fails, perhaps because it has files of the user."""
     try:
         remove_folder(folder, point, FILES)
     except (OSError, OutputError) as error:
@@ -188,7 +188,7 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove the checkpoints after `step`; if `step` itself has none, return False instead."""
+    """Remove the checkpoints after `step`; return False instead if `step` has no checkpoint."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
@@ -199,7 +199,7 @@ def remove_later(run: Path, step: int) -> bool:
 
 
 def restore_replaced(run: Path) -> None:
-    """Finish or undo a replacement during which sgmc was killed; the caller holds the lock."""
+    """Complete or undo a replacement of a checkpoint that was interrupted; requires the lock."""
     folder = run / "checkpoints"
     for aside in sorted(folder.glob(f"{REPLACED}*")):
         step = folder_step(aside.name)
@@ -210,7 +210,7 @@ def restore_replaced(run: Path) -> None:
 
 
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
-    """Write the unchecked arrays of a failed run to ``failed-step-NNNNNNNN.safetensors``.
+    """Write a failed run's arrays, unchecked, to ``failed-step-NNNNNNNN.safetensors``.
 
     The file is no checkpoint: no run can resume from it, and it may have NaN. It replaces a file of
     an earlier start at the same step.

@@ -1,4 +1,4 @@
-"""Choice of the run that a command refers to, and of starting it, resuming it or doing nothing."""
+"""Choice of the run that a command means, and of starting it, resuming it, or doing nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """The folder for a new run, and existing runs that could be resumed instead.
+    """The folder for a new run, and the existing runs that could be resumed instead.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision to start a new run, to resume one, or to do nothing.
+    """The decision whether to start a new run, to resume one, or to do nothing.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the latest run or folder of chains, which commands use if no run is named.
+    """Return the latest run or folder of chains, which commands use if none is named.
 
     Parameters
     ----------
@@ -132,13 +132,13 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _is_name(content: bytes) -> bool:
-    """Return True if content has the form that `set_latest` writes: a folder's name, a line end."""
+    """Return True if content has the form written by `set_latest`: a folder name and a line end."""
     line, end, rest = content.partition(b"\n")
     return not content or bool(line and end and not rest and b"/" not in line)
 
 
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Record the latest run or folder of chains if it is directly in `root`; never raise an error.
+    """Record the latest run or folder of chains, if it is directly in `root`; never raise an error.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 
 
 def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path | None:
-    """Return the folder with a given path, or with a given name under `root`, or None if missing.
+    """Return the folder with the given path, or else this name under `root`, or None if missing.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 
 
 def check_writable(path: Path) -> None:
-    """Check that a folder can be made at a path, by making and removing a temporary folder nearby.
+    """Check that a folder can be created at a path, by creating a temporary folder nearby.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def check_writable(path: Path) -> None:
 
 
 def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free path, and the folders called ``name``, ``name-2``, ..., newest first.
+    """Return the next free path, and existing folders ``name``, ``name-2``, ..., newest first.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
-    """Find the folder for a new run and the runs that could be resumed, before any input is read.
+    """Find the folder for a new run, and runs that could be resumed, before inputs are read.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def _holds_run(path: Path) -> OutputError:
 
 
 def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
-    """Decide whether to start a new run, to resume one, or to do nothing as it is finished.
+    """Decide whether to start a new run, to resume one, or to do nothing as one is finished.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def claim(
     resume: str,
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
-    """Decide which run to use, create it if it is new, and lock it before anything else is written.
+    """Decide which run to use, create it if it is new, and lock it before writing anything else.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ _BY_HAND = ("SIGINT",)
 
 
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
-    """Refuse a start after two consecutive starts without progress; the start after it is allowed.
+    """Refuse a start after two consecutive starts without progress; the next start is allowed again.
 
     A start made no progress if it was killed, or stopped by a signal or a time limit, before it
     wrote a checkpoint of a later step than the one from which it began or, before the first

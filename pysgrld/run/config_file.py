@@ -1,4 +1,4 @@
-"""Reading of ``config.json``, the record of a run, and the types of its parts."""
+"""Reading of ``config.json``, which is the record of a run, and types of its parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RECORD = {
 
 
 def read_config(path: Path) -> bytes:
-    """Return the verified content of a run's ``config.json``.
+    """Verify a run's ``config.json``, and return its content.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A run directory, which has the record of a run and all data needed to resume it.
+"""A run directory, which has a run's record and all data needed to resume the run.
 
 While a run trains, people can read its status, its metrics and its log. Metrics and log are
 append-only files with one JSON object per line.
@@ -85,7 +85,7 @@ STATES = ("running", "interrupted", "finished", "failed")
 
 
 class RunDirectory:
-    """An existing run. Use `create` or `open` to get one.
+    """An existing run; `create` and `open` return one.
 
     Methods that change the record of the chain (checkpoints, `rewind`) need the `lock`.
 
@@ -115,7 +115,7 @@ class RunDirectory:
         *,
         held: contextlib.ExitStack | None = None,
     ) -> RunDirectory:
-        """Create a run directory, which gets its name only when it is complete.
+        """Create a run directory; it gets its final name when it is complete.
 
         Parameters
         ----------
@@ -202,17 +202,17 @@ class RunDirectory:
 
     @property
     def config(self) -> dict[str, Any]:
-        """A copy of the content of ``config.json`` that was last read or written."""
+        """A copy of ``config.json``'s content as last read or written."""
         return dict(jsonio.unsealed(self._settings, self.path / CONFIG))
 
     @property
     def identity(self) -> Identity:
-        """The identity of the run: the part of its configuration that must not change."""
+        """The run's identity, which is the part of its configuration that must not change."""
         return identity(self.config)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The vocabulary; word n belongs to column n of matrices with one column per word.
+        """The vocabulary; word n is column n of matrices that have one column per word.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class RunDirectory:
         return tuple(data.decode("utf-8").split("\n")[:-1])
 
     def check_vocabulary(self) -> None:
-        """Raise an error if the vocabulary of the run was changed.
+        """Raise an error if the run's vocabulary was changed.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class RunDirectory:
             ) from error
 
     def update_free(self, changes: Mapping[str, Any]) -> None:
-        """Record new values of free options by an atomic replacement of ``config.json``.
+        """Record new values of options that may change, by replacing ``config.json`` atomically.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
-        """Lock the run for writing while the block runs, or use the given lock.
+        """Lock the run for writing during the block, or use the given lock.
 
         Raises
         ------
@@ -308,14 +308,14 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Guard the writing of a file: check the lock, and turn `OSError` into `WriteError`."""
+        """Check the lock before a file is written in the block, and turn `OSError` into `WriteError`."""
         if self._lock is not None:
             self._lock.check()
         with writing(path):
             yield
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
-        """Append one record to ``metrics.jsonl``; NaN and infinity become null.
+        """Append a record to ``metrics.jsonl``; NaN and infinity become null.
 
         Raises
         ------
@@ -326,7 +326,7 @@ class RunDirectory:
             jsonio.append_line(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
-        """Read all records of ``metrics.jsonl``, or the whole lines in its last `last` bytes.
+        """Read all records of ``metrics.jsonl``, or only the whole lines in the last `last` bytes.
 
         Raises
         ------
@@ -339,7 +339,7 @@ class RunDirectory:
         return jsonio.read_lines(self.path / METRICS, last)
 
     def log_event(self, event: str, **fields: Any) -> None:
-        """Append one event to ``log.jsonl``, with the time in UTC.
+        """Append an event to ``log.jsonl``, with the time in UTC.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event after the action; if this fails, warn and retry at the next event."""
+        """Log an event after its action; if this fails, warn, and retry when the next one is logged."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -362,7 +362,7 @@ class RunDirectory:
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``, which has the state of the run and describes its process.
+        """Replace ``status.json``, which gives the run's state and describes its process.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class RunDirectory:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The content of ``status.json``; empty if the file is missing or cannot be read."""
+        """The content of ``status.json``, or empty if the file is missing or unreadable."""
         with contextlib.suppress(FileNotFoundError):
             try:
                 status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)
@@ -397,7 +397,7 @@ class RunDirectory:
         return {}
 
     def _flush_metrics(self) -> Written:
-        """Flush the metrics to disk; return their size and digest, for the manifest.
+        """Flush the metrics to disk, and return their size and digest for the manifest.
 
         After a failed fsync, a second fsync of the same file succeeds even if data were lost. So
         after a failure the lines are written to a new file, which replaces the old one.
@@ -493,7 +493,7 @@ class RunDirectory:
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
     ) -> Checkpoint | None:
-        """Load the newest good checkpoint; return None if the run has no checkpoint at all.
+        """Load the newest good checkpoint, or return None if the run has no checkpoint.
 
         Damaged newer checkpoints are reported and, if this process holds the lock, renamed to
         ``.corrupt-...``. A checkpoint with arrays that break an invariant counts as damaged.
@@ -528,7 +528,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove the checkpoints after `step`; if `step` itself has none, return False instead.
+        """Remove the checkpoints after `step`; return False instead if `step` has no checkpoint.
 
         Raises
         ------
@@ -540,7 +540,7 @@ class RunDirectory:
             return remove_later(self.path, step)
 
     def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
-        """Restore metrics and samples to their state at a checkpoint.
+        """Restore metrics and samples to their state at the given checkpoint.
 
         No file is changed before all were verified. All changes can be repeated, so the next rewind
         finishes one that was interrupted.

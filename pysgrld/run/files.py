@@ -1,4 +1,4 @@
-"""Durable files and folders: complete or absent, even if the process or the machine stops.
+"""Durable files and folders, which are complete or absent even if process or machine stops.
 
 Every function that writes takes the name of a fail point. The points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
@@ -29,7 +29,7 @@ try:
 except ModuleNotFoundError:  # a wheel without test hooks
 
     def fail_point(name: str) -> bool:
-        """Do nothing, as a release has no fail points."""
+        """Do nothing, because a release has no fail points."""
         return False
 
 
@@ -54,25 +54,25 @@ _STEP = re.compile(r"step-(\d{8,18})")
 
 
 class Written(NamedTuple):
-    """Size in bytes and SHA-256 (hex) of a file."""
+    """Size in bytes and SHA-256 (hex) of a written file."""
 
     size: int
     sha256: str
 
 
 def step_name(step: int) -> str:
-    """Return the name for files of an iteration, for example ``step-00012000``."""
+    """Return the name for an iteration's files, for example ``step-00012000``."""
     return f"step-{step:08d}"
 
 
 def parse_step(name: str) -> int | None:
-    """Return the iteration in a name made by `step_name`, or None for any other name."""
+    """Return the iteration in a name from `step_name`, or None for any other name."""
     match = _STEP.fullmatch(name)
     return int(match[1]) if match and step_name(int(match[1])) == name else None
 
 
 def temporary_name(name: str) -> str:
-    """Return a unique temporary name derived from `name`.
+    """Return a unique temporary name that contains `name`.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_all(fd: int, data: Buffer, point: str) -> None:
-    """Write all bytes, in as many system calls as necessary."""
+    """Write all bytes, in as many system calls as needed."""
     view = memoryview(data)
     while view:
         part = view[:PIECE]
@@ -98,7 +98,7 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
 
 
 def sync(fd: int, point: str | None = None) -> None:
-    """Flush a file to disk, including the drive's own cache.
+    """Flush a file to disk, including the drive's cache.
 
     Do nothing if the file system reports that it cannot flush a file or folder.
 
@@ -132,7 +132,7 @@ def sync(fd: int, point: str | None = None) -> None:
 
 
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
-    """Create a new file, write it, and flush it to disk; remove it if any of this fails.
+    """Create, write and flush a new file; remove it if any of these fails.
 
     A failed fsync is never retried, because the kernel may have dropped the data.
 
@@ -179,7 +179,7 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def fsync_folder(path: Path, point: str) -> None:
-    """Flush a folder to disk, so that the names of its files are durable.
+    """Flush a folder to disk, so that its files' names are durable.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def fsync_folder(path: Path, point: str) -> None:
 
 
 def make_folder(path: Path, point: str) -> None:
-    """Create a folder and its missing parents durably.
+    """Create a folder, and its missing parents, durably.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def make_folder(path: Path, point: str) -> None:
 
 
 def rename(old: Path, new: Path, point: str) -> None:
-    """Rename a file or a folder, and make its new name durable.
+    """Rename a file or folder, and make the new name durable.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def rename(old: Path, new: Path, point: str) -> None:
 
 
 def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
-    """Delete a folder; it is renamed first, so that a partly deleted one does not look complete.
+    """Delete a folder after renaming it, so that a partly deleted folder does not look complete.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
 
 
 def remove_stale(folder: Path, point: str) -> list[str]:
-    """Delete temporary files that killed processes left in a folder; the caller holds the lock.
+    """Delete temporary files that killed processes left in a folder; requires the lock.
 
     Such files have marked names. Returns the names removed. Files that cannot be removed now are
     left for the next start.
@@ -291,7 +291,7 @@ def remove_stale(folder: Path, point: str) -> list[str]:
 def open_regular(
     path: Path, *, links: bool = False, append: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Open a regular file for reading or appending; yield its descriptor and its size in bytes.
+    """Open a regular file for reading or appending; yield its descriptor and size in bytes.
 
     Pipes and devices are refused, as opening a pipe could block and bytes written to it could be
     lost. Symbolic links are refused unless `links` allows them.
@@ -327,7 +327,7 @@ def open_regular(
 
 
 def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
-    """Fill a buffer from a file, from its current position or from byte `place`.
+    """Fill a buffer from a file, from the current position or from byte `place` on.
 
     Raises
     ------
@@ -343,7 +343,7 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
 
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
-    """Read a whole regular file of at most `limit` bytes, opened with `open_regular`.
+    """Read a regular file of at most `limit` bytes, opened by `open_regular`.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def digest_of(path: Path, size: int | None = None) -> Written:
 
 
 def advice_on(error: OSError) -> str:
-    """Return advice for the user on a failed write.
+    """Return advice to the user about a failed write.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def advice_on(error: OSError) -> str:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an `OSError` in the block into a `WriteError` with a message for the user.
+    """Turn an `OSError` in the block into a `WriteError` with a message to the user.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path, point: str) -> Iterator[Path]:
-    """Yield a temporary path next to `path`, and replace `path` by it durably at the end.
+    """Yield a temporary path next to `path`, and durably replace `path` by it at the end.
 
     Readers see either the old or the new contents. On any error the temporary path is removed, and
     `path` is unchanged.
@@ -473,7 +473,7 @@ def replacing(path: Path, point: str) -> Iterator[Path]:
 
 
 def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
-    """Replace the contents of a file atomically; return its new size and digest.
+    """Replace a file's contents atomically; return its new size and digest.
 
     Parameters
     ----------
@@ -498,7 +498,7 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def flock(fd: int) -> bool:
-    """Lock an open file or folder with `flock`; return False if the file system has no locks.
+    """Lock an open file or folder with `flock`; return False if its file system cannot lock.
 
     Parameters
     ----------
@@ -529,7 +529,7 @@ def flock(fd: int) -> bool:
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:
-    """Raise an error unless a path is missing or an empty folder.
+    """Raise an error if something other than an empty folder exists at a path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Identity of a configuration, which decides whether two configurations describe the same run.
+"""Identity of a configuration, by which two configurations of the same run are recognised.
 
 The identity consists of all options except the free ones, and of the fingerprint of the corpus.
 Reading options are compared by their resolved values, so that a release with other defaults counts
@@ -24,13 +24,13 @@ BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
 class Identity(NamedTuple):
-    """Options, corpus and parent that must not change, by name, as in ``{"--seed": 1}``."""
+    """Options, corpus and parent, which must not change, by name, as in ``{"--seed": 1}``."""
 
     fields: dict[str, Any]
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) of the fields."""
+        """SHA-256 (hex) of the identity's fields."""
         return hashlib.sha256(jsonio.pretty(self.fields)).hexdigest()
 
 
@@ -63,7 +63,7 @@ def identity(
 def identities(
     old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the identity fields of a stored and a requested configuration, for a comparison.
+    """Return the identity fields of a stored and a requested configuration, for comparison.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def identities(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return a line ``name: old -> new`` for every field that differs, sorted by name."""
+    """Return a line ``name: old -> new`` for each field that differs, sorted by name."""
     lines = []
     kinds = {"name": str, "words": int, "sha256": str}  # a damaged record may have any types
     for name in sorted({*old, *new}):
@@ -114,7 +114,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return a message with a summary line and one line for each difference.
+    """Return a message with a summary line and a line for each difference.
 
     Parameters
     ----------

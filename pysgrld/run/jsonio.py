@@ -1,4 +1,4 @@
-"""Writing and reading of JSON files (sorted keys, no NaN) and of files with JSON lines."""
+"""Writing and reading of JSON files (sorted keys, no NaN) and JSON lines."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _warned: set[tuple[str, bytes]] = set()
 
 
 def now() -> str:
-    """Return the UTC time in milliseconds, in the form ``2026-01-31T12:00:00.000Z``."""
+    """Return the current UTC time to milliseconds, as in ``2026-01-31T12:00:00.000Z``."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> Any:
-    """Convert NumPy values, tuples, sets and paths to types that JSON has.
+    """Convert NumPy values, tuples, sets and paths to JSON types.
 
     Raises
     ------
@@ -71,18 +71,18 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
 
 
 def pretty(value: Any) -> bytes:
-    """Return the bytes of a JSON file that has the given value."""
+    """Return an indented JSON file of a value, as bytes."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a JSON file with a digest of its content, which `unsealed` checks."""
+    """Return a JSON file with a digest of its content, which `unsealed` checks, as bytes."""
     return pretty({**value, SEAL: _seal(value)})
 
 
 def unsealed(data: bytes, place: Path) -> Any:
-    """Parse a file made by `sealed`, check and remove its digest, and warn if it does not agree.
+    """Parse a file made by `sealed`, remove its digest, and warn if the digest does not match.
 
     A file without a digest is accepted, and so is JSON that is not an object.
 
@@ -117,7 +117,7 @@ def _seal(value: Mapping[str, Any]) -> str:
 
 
 def line(value: Any) -> bytes:
-    """Return one line of a ``.jsonl`` file, with keys in the given order."""
+    """Return a line of a ``.jsonl`` file, with keys in the given order."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -133,7 +133,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(data: bytes) -> Any:
-    """Parse strict JSON, without NaN, duplicate keys or excessive nesting.
+    """Parse strict JSON, in which NaN, duplicate keys and deep nesting are refused.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def parse(data: bytes) -> Any:
 
 
 def append_line(path: Path, record: dict[str, Any], point: str) -> None:
-    """Append one object to a file as a line; NaN and infinity become null.
+    """Append an object to a file as one line; NaN and infinity become null.
 
     The file must exist, so that the removal of a folder is noticed.
 
@@ -176,7 +176,7 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
 
 
 def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
-    """Read all objects of a file; an unfinished last line is left out.
+    """Read all objects in a file, except an incomplete last line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names of the files in a run directory, and the stored word counts of a run."""
+"""Names of files in a run directory, and a run's stored word counts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ SCHEMA = 2
 
 
 class TakenError(OutputError):
-    """Another process has made a run at a path that was free a moment ago."""
+    """Error raised if another process has just created a run at a path that was free."""
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder has a run, even a damaged one; raises the errors of `look_up`.
+    """Return True if a folder has a run, even a damaged one; raise the errors of `look_up`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "cor
 
 
 class StopReason(StrEnum):
-    """Reason why a start of training ended, recorded as ``stop`` in ``status.json`` and the log."""
+    """Why a start of training ended, recorded as ``stop`` in ``status.json`` and in the log."""
 
     #: The held-out score no longer improves if the sampling time is doubled.
     CONVERGED = "converged"
@@ -81,7 +81,7 @@ class StopReason(StrEnum):
 
 
 def refuse_part(path: Path) -> None:
-    """Raise an error for a file that is part of a run, a search or a stored corpus.
+    """Raise an error for a file that belongs to a run, a search or a stored corpus.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def refuse_part(path: Path) -> None:
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Claim output files like `claim_files`, but refuse files of runs, searches and stored corpora.
+    """Claim output files like `claim_files`, but refuse files of runs, searches or stored corpora.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Raise an error if output files that the user named must not be written.
+    """Raise an error if the user named output files that must not be written.
 
     `pysgrld.run.ownership` describes the files that sgmc may replace.
 
@@ -174,7 +174,7 @@ _HEADER = 1 << 10
 
 
 def digest_of_counts(counts: WordTotals) -> str:
-    """Return the SHA-256 (hex) of word counts; it does not depend on the format of a file.
+    """Return the SHA-256 (hex) of word counts, which does not depend on a file format.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def digest_of_counts(counts: WordTotals) -> str:
 
 
 def store_word_counts(run: Path, counts: WordTotals) -> None:
-    """Store word counts in the folder of a run, unless it has the same counts already.
+    """Store word counts in a run's folder, unless the run already has the same counts.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def store_word_counts(run: Path, counts: WordTotals) -> None:
 
 
 def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTotals | None:
-    """Read the word counts of a run, or None if the run did not record any.
+    """Read a run's word counts; return None if the run recorded none.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
 
 
 def _load(place: Path, words: int) -> WordTotals:
-    """Read word counts from a file with two rows of integers and one column per word."""
+    """Read word counts from a file of two rows of integers, with one column per word."""
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Locks of runs, so that one process at a time writes to a run, and of scratch folders.
+"""Locks of runs, which allow one writing process at a time, and of scratch folders.
 
 The lock of a run is a kernel lock (`flock`), which ends with the process in any case. The locked
 file describes the holder, for the message of a process that cannot take the lock; a holder that
@@ -46,7 +46,7 @@ _held_here: list[os.stat_result] = []
 
 
 def is_same(path: Path, fd: int) -> bool:
-    """Return True if a path still refers to an open file, or if the system cannot compare them.
+    """Return True if a path still refers to the given open file, or if this cannot be checked.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def is_same(path: Path, fd: int) -> bool:
 
 
 def holder() -> dict[str, Any]:
-    """Describe this process by host, pid, job and time, for the lock and the status."""
+    """Describe this process by host, pid, job and time, for lock and status."""
     return {
         "host": os.uname().nodename,
         "pid": os.getpid(),
@@ -82,7 +82,7 @@ def holder() -> dict[str, Any]:
 
 
 class Lock:
-    """The lock of a run, which the constructor takes and `release` ends.
+    """The lock of a run; it is taken by the constructor and ended by `release`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Lock:
         _held_here.append(self._own)
 
     def _take_over(self, old: Mapping[str, Any], me: Mapping[str, Any], *, flocked: bool) -> None:
-        """Take over the lock of a holder that was killed; raise an error if it may be alive."""
+        """Take over the lock of a killed holder; raise an error if the holder may be alive."""
         if old.get("host") == me["host"]:
             # If this kernel has granted `flock`, the old holder has ended, even if another process
             # now has its pid. Without `flock`, the pid is the only evidence.
@@ -173,13 +173,13 @@ class Lock:
         )
 
     def moved(self, path: Path) -> None:
-        """Record the new path of the lock after a rename of its folder."""
+        """Record the lock's new path after its folder was renamed."""
         self.path = path
         if self._stand_in:
             self._stand_in.path = path.with_name(self._stand_in.path.name)
 
     def check(self) -> None:
-        """Raise an error unless the folder is still the locked one.
+        """Raise an error unless the folder is still the one that was locked.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Release the lock; empty its file if this process holds the lock (`ours`)."""
+        """Release the lock; empty the lock file if this process owns it (`ours`)."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -210,7 +210,7 @@ class Lock:
 
 @contextlib.contextmanager
 def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
-    """Hold the lock of a run while the block runs, with the errors of `Lock`.
+    """Hold a run's lock during the block; raise the errors of `Lock`.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
 
 
 class LockFile:
-    """A lock for file systems without `flock`: a file that only one process can create.
+    """A lock file that only one process can create, for file systems without `flock`.
 
     The holder touches the file every `INTERVAL` seconds. Wrong clocks of hosts do not matter,
     because the age of the last touch is measured with the clock of the file system.
@@ -276,7 +276,7 @@ class LockFile:
 
     @staticmethod
     def remove_old(lock: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        """Remove the file of a holder that has ended; a missing file is no error.
+        """Remove the lock file of a holder that has ended; a missing file is not an error.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class LockFile:
                 os.utime(self.fd)
 
     def release(self) -> None:
-        """Stop touching the file, and remove it if it is still the file of this process."""
+        """Stop updating the lock file, and remove it if it still is this process's file."""
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError):
@@ -348,7 +348,7 @@ class LockFile:
 
 
 def refuse_foreign_lock(path: Path, fd: int) -> None:
-    """Raise an error if a file with the name of a lock was not written by sgmc.
+    """Raise an error if a file with a lock's name was not written by sgmc.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def _alive(pid: Any) -> bool:
 
 
 def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return True if this process restarts the holder's batch job, so that the holder has ended."""
+    """Return True if this process restarts the holder's batch job, so the holder must have ended."""
     count = old.get("restart")
     return (
         new["job"] is not None
@@ -423,7 +423,7 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 
 def scratch_name() -> str:
-    """Return a unique name for a scratch folder, which `sweep` recognises."""
+    """Return a unique scratch folder name, which `sweep` recognises."""
     return marked_name(_scratch_stem())
 
 
@@ -433,7 +433,7 @@ def _scratch_stem() -> str:
 
 
 def hold_folder(path: Path) -> int | None:
-    """Lock a folder and return its descriptor; return None if folders cannot be locked.
+    """Lock a folder and return its descriptor, or return None if folders cannot be locked.
 
     Parameters
     ----------
@@ -463,7 +463,7 @@ def hold_folder(path: Path) -> int | None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove scratch folders that killed processes of this host left; never raise an error."""
+    """Remove scratch folders that killed processes left on this host; never raise an error."""
     stem = _scratch_stem()
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
@@ -477,7 +477,7 @@ def sweep(parent: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a scratch folder in a parent folder, and remove it when the block ends.
+    """Create a scratch folder in a parent folder, and remove it after the block.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Threads, memory and time that this process may use, and the version of sgmc.
+"""Threads, memory and time available to this process, and sgmc's version.
 
 This module has all code that depends on the operating system or a batch system, except for locks
 and signals.
@@ -53,7 +53,7 @@ _USUAL_STACK = 8 << 20
 
 
 class Threads(NamedTuple):
-    """Number of threads, its source, and whether the system allows fewer than requested."""
+    """Number of threads, where it comes from, and whether the system allows fewer than requested."""
 
     number: int
     source: str
@@ -61,7 +61,7 @@ class Threads(NamedTuple):
 
 
 def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Return the number of threads to use: as requested, else from the environment, else allowed.
+    """Return the number of threads to use: requested, or from the environment, or allowed.
 
     The first of these determines it: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``,
     and the smaller of the CPU affinity and the cgroup's quota. The number of processors of the
@@ -111,7 +111,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
 
 
 def processors() -> list[int]:
-    """Return the processors that this process may use; [] if the system does not list them.
+    """Return the processors that this process may use; empty if the system does not list them.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def processors() -> list[int]:
 
 
 def processor_name() -> str:
-    """Return the name of the processor, with its family and model if the system reports them."""
+    """Return the processor's name, with family and model if the system reports them."""
     name = platform.processor() or "unknown"
     fields: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -142,7 +142,7 @@ def processor_name() -> str:
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return a warning if many threads run by default on an apparent login node, otherwise None.
+    """Return a warning if many threads run by default on what seems a login node, else None.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
 
 
 def check_room_for_thread() -> None:
-    """Raise an error if there is not enough memory for another Python thread.
+    """Raise an error if memory does not suffice for another Python thread.
 
     A thread that cannot allocate its first objects ends without an error, and the thread that
     started it waits for ever.
@@ -193,7 +193,7 @@ def check_room_for_thread() -> None:
 
 
 def allowed_memory() -> int | None:
-    """Return the memory that this process may use: the cgroup's limit or the machine's memory.
+    """Return the memory available to this process: the cgroup's limit, or the machine's memory.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def allowed_memory() -> int | None:
 
 
 def rss_bytes() -> int:
-    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
+    """Return this process's resident memory in bytes, or 0 if the system does not report it."""
     try:
         pages = int((_PROC / "self" / "statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -226,13 +226,13 @@ def rss_bytes() -> int:
 
 
 def boot_clock() -> float:
-    """Return the seconds since boot, including suspension; changes of the date do not affect it."""
+    """Return the seconds since boot, including suspension, independent of changes to the date."""
     # macOS has no CLOCK_BOOTTIME, but its CLOCK_MONOTONIC also counts time in suspension.
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def process_start() -> float:
-    """Return the start time of this process by `boot_clock`; the present time if it is unknown."""
+    """Return this process's start time by `boot_clock`, or the current time if it is unknown."""
     try:
         started = int(_status("self")[19]) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
@@ -241,7 +241,7 @@ def process_start() -> float:
 
 
 def sign_of_life(process: int) -> str | None:
-    """Return the state and the CPU time of a process, or None if the system does not report them.
+    """Return a process's state and CPU time, or None if the system does not report them.
 
     Parameters
     ----------
@@ -261,19 +261,19 @@ def sign_of_life(process: int) -> str | None:
 
 
 def _status(process: str) -> list[str]:
-    """Return the fields of /proc/N/stat from the state on; the 20th is the start time in ticks."""
+    """Return the fields of /proc/N/stat from the state on; field 20 is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
     return text.rpartition(")")[2].split()  # the program's name before it may have brackets
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the id of the batch job of this process, or None outside of a batch job."""
+    """Return the id of this process's batch job, or None outside of one."""
     environment = os.environ if environment is None else environment
     return next((environment[name] for name in _JOB if environment.get(name)), None)
 
 
 def job_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """Return the `boot_clock` time at which the batch system ends this job, or None if unknown.
+    """Return the `boot_clock` time at which this batch job will be ended, or None if unknown.
 
     Newer releases of SLURM set ``SLURM_JOB_END_TIME``; for older ones ``squeue`` is called once.
     """

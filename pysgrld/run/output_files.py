@@ -1,4 +1,4 @@
-"""Output files that the user requested; a file gets its name only when it is complete."""
+"""Output files requested by the user; a file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysgrld.run.ownership import is_marked, list_of, refuse_new
 
 
 def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
-    """Create and lock a temporary file for `path`, and remove those that killed processes left.
+    """Create and lock a temporary file for `path`, and remove those left by killed processes.
 
     The kernel ends the lock of a killed process, so only files without a live process are removed.
     """
@@ -36,7 +36,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
 
 
 def regular_target(path: Path) -> Path:
-    """Return the path of the file to be written, which is the target if `path` is a symbolic link.
+    """Return the path of the file to write: the target if `path` is a symbolic link.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def regular_target(path: Path) -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open an output file that gets its name only when it is complete.
+    """Open an output file; it gets its final name only when it is complete.
 
     Missing parent folders are created, and temporary files of killed processes are removed. If the
     path is a symbolic link, its target is written. If the folder has a list of files

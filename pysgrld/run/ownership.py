@@ -1,4 +1,4 @@
-"""Ownership of paths: the files that sgmc may replace or delete.
+"""Ownership of paths: which files sgmc may replace or delete.
 
 sgmc replaces and deletes only files with one of its marks. If any other file is in the way, sgmc
 prints one line, exits with code 73 and leaves the file unchanged. There are four kinds of marks,
@@ -68,13 +68,13 @@ def _checksum(stem: str, digits: str) -> str:
 
 
 def marked_name(stem: str) -> str:
-    """Return a unique marked name: ``STEM-`` and 16 hexadecimal digits, half of them a checksum."""
+    """Return a unique marked name: ``STEM-`` and 16 hexadecimal digits, 8 of them a checksum."""
     digits = os.urandom(4).hex()
     return f"{stem}-{digits}{_checksum(stem, digits)}"
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made a name from a stem that begins with one of `stems`.
+    """Return True for names that `marked_name` made, from a stem that begins with one of `stems`.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def is_marked(name: str, *stems: str) -> bool:
 
 
 class Mark(NamedTuple):
-    """Size in bytes and SHA-256 (hex) of a file that sgmc wrote."""
+    """Size in bytes and SHA-256 (hex) of a file written by sgmc."""
 
     size: int
     sha256: str
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return the mark of a file, or None if it is no regular file or its size is not `size`.
+    """Return a file's mark, or None if it is not a regular file or its size is not `size`.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class FileList:
             raise OutputError(problem)
 
     def add(self, name: str, path: Path) -> None:
-        """Add a file to the list before it gets its name in the folder.
+        """Add a file to the list before the file gets its name in the folder.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class FileList:
             self._marks.setdefault(name, set()).add(mark)
 
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
-        """Append lines, each with the name, size and SHA-256 of a file; the folder must exist.
+        """Append lines with a file's name, size and SHA-256 each; the folder must exist.
 
         All lines are written at once under a lock, so that several processes may append to one
         list.
@@ -228,7 +228,7 @@ class FileList:
             os.close(fd)
 
     def owns(self, name: str) -> bool:
-        """Return True if a file can be read and has the content that sgmc wrote."""
+        """Return True if a file is readable and has the content that sgmc wrote."""
         marks = self._marks.get(name, set())
         with contextlib.suppress(OSError):
             return any(
@@ -237,7 +237,7 @@ class FileList:
         return False
 
     def foreign(self) -> Iterator[str]:
-        """Yield the relative paths of all files in the folder tree that sgmc did not write.
+        """Yield relative paths of all files below the folder that sgmc did not write.
 
         Raises
         ------
@@ -257,11 +257,11 @@ class FileList:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Names of the direct subfolders that contain listed files."""
+        """Names of direct subfolders that contain listed files."""
         return frozenset(name.split("/")[0] for name in self._marks if "/" in name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete those of the named files that are unchanged since sgmc wrote them.
+        """Delete the named files, except files changed since sgmc wrote them.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class FileList:
                 (self.folder / name).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Delete all unchanged files of the list, the subfolders that become empty, and the list.
+        """Delete all unchanged listed files, subfolders that become empty, and the list.
 
         If the folder has other files, the folder, these files and the list are kept.
 
@@ -300,7 +300,7 @@ _free: set[Path] = set()
 
 
 def expect_free(path: Path) -> None:
-    """Record whether an output file exists, so that `refuse_new` detects one that appears later."""
+    """Record whether an output file exists, so that `refuse_new` notices one that appears later."""
     place = path.parent.resolve() / path.name
     if os.path.lexists(place):
         _free.discard(place)
@@ -309,7 +309,7 @@ def expect_free(path: Path) -> None:
 
 
 def refuse_new(path: Path) -> None:
-    """Raise an error if another program wrote a file since `expect_free`; call it once per file.
+    """Raise an error if another program created a file after `expect_free`; call once per file.
 
     Raises
     ------
@@ -326,7 +326,7 @@ def refuse_new(path: Path) -> None:
 
 
 def list_of(folder: Path) -> FileList | None:
-    """Return the list of files of a folder, or None if sgmc keeps no list for the folder.
+    """Return the list of files in a folder, or None if sgmc has no list for it.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def list_of(folder: Path) -> FileList | None:
 
 
 def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Check that the named files may be written into a folder, and return its list of files.
+    """Check that the named files may be written into a folder, and return the folder's list.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
 
 
 def check_owned(files: FileList, name: str) -> None:
-    """Raise an error unless a file is unchanged since sgmc wrote it.
+    """Raise an error if a file was changed since sgmc wrote it.
 
     Raises
     ------
@@ -397,7 +397,7 @@ def check_owned(files: FileList, name: str) -> None:
 
 
 def foreign(path: Path) -> OutputError:
-    """Return the error for a file that sgmc did not write, or that was changed since.
+    """Return the error for a file that sgmc did not write, or that has changed since.
 
     Parameters
     ----------

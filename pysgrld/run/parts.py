@@ -1,4 +1,4 @@
-"""Storage of the work before the first checkpoint: numbered parts, with a file for each part.
+"""Storage of work before the first checkpoint, in numbered parts with one file each.
 
 A part may be stored several times while it is computed; the newest step counts. The name of a file
 has the digest of its bytes, so that each file is verified independently. A damaged file is ignored,
@@ -37,14 +37,14 @@ _POINT = "part"
 
 
 class Part(NamedTuple):
-    """A stored part: its step, and its arrays."""
+    """A stored part: its step and its arrays."""
 
     step: int
     arrays: Mapping[str, Array]
 
 
 class StoredParts:
-    """The folder of the parts that a run stores before its first checkpoint.
+    """Folder of the parts that a run stores before its first checkpoint.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class StoredParts:
         self.folder, self._writing = folder, writing
 
     def _files(self) -> dict[tuple[int, int], Path]:
-        """Return the files of all parts by (number, step), in ascending order."""
+        """Return the files of all parts by (number, step), ascending."""
         with contextlib.suppress(OSError):
             names = sorted(entry.name for entry in self.folder.iterdir())
             matches = [match for name in names if (match := _NAME.fullmatch(name))]
@@ -68,12 +68,12 @@ class StoredParts:
         return {}
 
     def progress(self) -> int:
-        """Return the sum of the steps of all parts; the files are not verified."""
+        """Return the sum of all parts' steps, without verifying the files."""
         newest = dict(self._files().keys())  # keeps the last, which is the newest, step of a part
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:
-        """Return the newest undamaged state of each part by its number; warn of damaged files."""
+        """Return each part's newest undamaged state, by number; warn about damaged files."""
         parts: dict[int, Part] = {}
         for (number, step), path in reversed(self._files().items()):
             if number in parts:
@@ -88,7 +88,7 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store a part, and remove the files of its earlier steps.
+        """Store a part, and remove its files of earlier steps.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the numbers of the parts that the run uses, for all later starts.
+        """Record the numbers of the parts that this run and all its later starts use.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class StoredParts:
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
-        """Return the numbers of the parts that the run uses, or None if none were chosen yet."""
+        """Return the numbers of the parts that the run uses, or None if not yet chosen."""
         try:
             value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):
@@ -137,7 +137,7 @@ class StoredParts:
         return numbers if valid else None
 
     def remove(self) -> None:
-        """Remove all parts, which a checkpoint replaces. Other files in the folder stay."""
+        """Remove all parts, because a checkpoint replaces them. Other files in the folder stay."""
         with contextlib.suppress(OSError):
             if self.folder.is_symlink() or not self.folder.is_dir():
                 return

@@ -1,4 +1,4 @@
-"""Deletion of checkpoints that a finished run no longer needs."""
+"""Deletion of checkpoints that finished runs no longer need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.run.directory import RunDirectory
 
 
 def prune(path: Path) -> int:
-    """Delete all checkpoints of a finished run except the newest undamaged one.
+    """Delete all checkpoints of a finished run but the newest undamaged one.
 
     Parameters
     ----------

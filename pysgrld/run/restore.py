@@ -1,4 +1,4 @@
-"""Restoration of files that were removed from the folder of a run while it trains."""
+"""Restoration of files that someone removed from a run's folder while it trains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def vocabulary_text(words: Sequence[str]) -> bytes:
-    """Return the content of ``vocab.txt`` for a vocabulary.
+    """Return the content of ``vocab.txt`` for the given words.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def vocabulary_text(words: Sequence[str]) -> bytes:
 
 
 def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
-    """Write removed folders, ``config.json`` and ``vocab.txt`` of a run again.
+    """Write a run's removed folders, ``config.json`` and ``vocab.txt`` again.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Posterior samples of a run, each in an immutable file: full samples and top-word samples.
+"""Posterior samples of a run in immutable files, as full samples and top-word samples.
 
 Top-word samples have only the largest values of each row (`pysgrld.models.samples`), and their file
 names have a prefix. Otherwise they are treated like full samples.
@@ -44,7 +44,7 @@ TOP_WORDS = "top-words-"
 
 
 class Samples:
-    """The folder ``samples/`` of a run.
+    """A run's folder ``samples/``.
 
     Parameters
     ----------
@@ -63,17 +63,17 @@ class Samples:
         self._checked: set[str] = set()  # names of the files in which all values were checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
-        """Return the path of the sample of an iteration."""
+        """Return the path of an iteration's sample."""
         return self.folder / f"{TOP_WORDS if top_words else ''}{step_name(step)}{SUFFIX}"
 
     def steps(self, *, top_words: bool = False) -> list[int]:
-        """Return the iterations of all kept full or top-word samples in ascending order."""
+        """Return the iterations of all stored full samples, or top-word samples, ascending."""
         return sorted(
             step for name, step in self._files().items() if name.startswith(TOP_WORDS) == top_words
         )
 
     def _files(self) -> dict[str, int]:
-        """Return the iterations of all kept samples by file name, sorted by file name."""
+        """Return the iterations of all stored samples by file name, sorted by file name."""
         try:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
@@ -138,7 +138,7 @@ class Samples:
     def read(
         self, step: int, *forms: Mapping[str, Invariant], top_words: bool = False
     ) -> dict[str, Array]:
-        """Map a sample into memory, and return its read-only matrices by name.
+        """Map a sample into memory, and return read-only matrices by name.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Samples:
         return parts
 
     def drop(self, step: int, *, top_words: bool = False) -> None:
-        """Hide a sample so that it is no longer kept; a missing sample is no error.
+        """Mark a sample as dropped, so that it no longer counts as stored; it may be missing.
 
         Its disk space is free after the next checkpoint.
 
@@ -196,7 +196,7 @@ class Samples:
             self._known.pop(path.name, None)
 
     def purge(self) -> None:
-        """Delete dropped samples, which the newest checkpoint no longer lists."""
+        """Delete dropped samples, which must not be in the newest checkpoint's list."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
                 continue  # the file is not a sample
@@ -207,7 +207,7 @@ class Samples:
                 logger.warning("%s: cannot be deleted: %s", path, error.strerror or error)
 
     def table(self) -> dict[str, dict[str, Any]]:
-        """Return size and digest of each kept sample by file name, for the manifest.
+        """Return each stored sample's size and digest by file name, for the manifest.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class Samples:
         return table
 
     def check(self, table: Mapping[str, Written]) -> list[str]:
-        """Verify the samples that a checkpoint lists; return the file names of missing samples.
+        """Verify the samples listed in a checkpoint; return the file names of missing samples.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class Samples:
         return missing
 
     def verify(self, step: int, *, top_words: bool = False) -> None:
-        """Compare a sample once with its digest in the newest checkpoint, if that lists the sample.
+        """Check a sample once against its digest in the newest checkpoint, if that lists it.
 
         Raises
         ------
@@ -254,7 +254,7 @@ class Samples:
             self._is_there(path, path.name, written)
 
     def listed(self, *, again: bool = False) -> dict[str, Written]:
-        """Return the samples that the newest checkpoint lists; {} if the run has no checkpoint.
+        """Return the samples listed in the newest checkpoint; {} without a checkpoint.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Samples:
         return self._listed
 
     def gone(self) -> list[str]:
-        """Return the file names of samples that the newest checkpoint lists but that are missing.
+        """Return the file names of samples listed in the newest checkpoint but missing.
 
         A dropped sample still exists under a hidden name. A run that trains meanwhile may have
         deleted a dropped sample, but only after a newer checkpoint no longer listed it. So if a
@@ -304,7 +304,7 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Restore the existing samples of a checkpoint's table, and delete all others.
+        """Restore the existing samples in a checkpoint's table, and delete all others.
 
         Raises
         ------
@@ -327,7 +327,7 @@ class Samples:
 
 
 def _step_of(name: str) -> int | None:
-    """Return the iteration in the file name of a sample, or None for any other file."""
+    """Return the iteration in a sample's file name, or None for any other file."""
     if not name.endswith(SUFFIX):
         return None
     return parse_step(name.removeprefix(TOP_WORDS).removesuffix(SUFFIX))

@@ -17,13 +17,13 @@ NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of a list or table, which may be missing, with values that all have the same schema."""
+    """Type of a list or table whose values all have the same schema, and which may be missing."""
 
     schema: Schema
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
-    """Return text on the first part of a record with a wrong type, or None if all types are right.
+    """Return text about the first part of a record that has a wrong type, or None if none has.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
 
 
 def shortened(value: Any) -> str:
-    """Format a value for a message, shortened to one line of limited length.
+    """Format a value for a message on one line of limited length.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def shortened(value: Any) -> str:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Return True if a value has the declared type of a field.
+    """Return True if a value has a field's declared type.
 
     Parameters
     ----------

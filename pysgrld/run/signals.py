@@ -1,4 +1,4 @@
-"""Requests to stop a process, and detection of times during which it was suspended.
+"""Requests to stop a process, and detection of periods in which it was suspended.
 
 Signals and the clock set a flag (`StopFlag`), which the training loop reads between minibatches.
 """
@@ -27,13 +27,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU)
 
 
 class SecondInterrupt(KeyboardInterrupt):
-    """A second Ctrl-C, after which the process stops at once with exit code 130."""
+    """Raised at the second Ctrl-C, after which the process stops at once with exit code 130."""
 
     exit_code = 130
 
 
 class StopFlag(contextlib.ExitStack):
-    """Flag with the reason to stop, and a context manager around the training loop.
+    """Flag with the reason for stopping, and context manager around the training loop.
 
     Within the context, SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, and SIGUSR2 asks
     for a checkpoint. SIGHUP asks the run to stop if it has a terminal, and is ignored otherwise. A
@@ -96,24 +96,24 @@ class StopFlag(contextlib.ExitStack):
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
     def stop(self, reason: str) -> None:
-        """Ask the run to stop; if it was asked before, the first reason is kept."""
+        """Request that the run stop; only the first reason is kept."""
         if self.reason is None:
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if the run must stop, because of a request or the time that a step takes."""
+        """Return True if the run must stop, due to a request or the time that a step takes."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None
 
     def seconds_left(self) -> float:
-        """Return the seconds until the final checkpoint must begin; infinity without a limit."""
+        """Return the seconds until the final checkpoint must begin, or infinity without a limit."""
         if self._deadline is None:
             return math.inf
         return self._deadline - self._margin - 2 * self._checkpoint_seconds - self._clock()
 
     def share(self, part: float) -> float:
-        """Return a fraction of the time limit in seconds; infinity without a time limit."""
+        """Return the given fraction of the time limit in seconds, or infinity without a limit."""
         if self._deadline is None:
             return math.inf
         return part * max(0.0, self._deadline - self._start)
@@ -128,7 +128,7 @@ class StopFlag(contextlib.ExitStack):
         return is_requested
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
-        """Record the duration of a checkpoint, including all other work at the end of a run."""
+        """Record how long a checkpoint took, including all other work at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -142,7 +142,7 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run must stop in a phase without results to keep.
+        """Raise an error if the run must stop in a phase that leaves no results.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ BEAT, GAP = 0.25, 5.0
 
 
 class AwakeClock(contextlib.ExitStack):
-    """A clock that does not count time during which the process is suspended; a context manager.
+    """A clock that excludes periods in which the process was suspended; a context manager.
 
     The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread
     wakes four times a second and reads the clock. If it wakes much too late, the whole process was
@@ -206,7 +206,7 @@ class AwakeClock(contextlib.ExitStack):
         self._thread = threading.Thread(target=self._look, name="awake-clock", daemon=True)
 
     def awake(self) -> float:
-        """Return the clock's time in seconds, minus all time in which the process was suspended."""
+        """Return the clock's time in seconds, without periods in which the process was suspended."""
         with self._mutex:
             now = self._clock()
             late = now - self._last - BEAT
@@ -217,7 +217,7 @@ class AwakeClock(contextlib.ExitStack):
             return now - self._gaps
 
     def take_gap(self) -> float:
-        """Return the seconds for which the process was suspended since the last call."""
+        """Return how many seconds the process was suspended since the last call."""
         with self._mutex:
             gap, self._unreported = self._unreported, 0.0
         return gap

@@ -1,4 +1,4 @@
-"""Arrays in files of the safetensors format, and the invariants that arrays must satisfy.
+"""Arrays in safetensors files, and the invariants that arrays must satisfy.
 
 A file consists of eight bytes with the header length, a JSON header and plain buffers.
 
@@ -59,11 +59,11 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 class DamagedError(Exception):
-    """A file was changed since it was written; the message names the file and the failed check."""
+    """Error for a file changed since it was written; the message names file and failed check."""
 
 
 class Tensor(NamedTuple):
-    """Position of an array in a file; `start` and `stop` are in bytes after the header."""
+    """Position of an array in a file; `start` and `stop` count bytes after the header."""
 
     name: str
     dtype: str
@@ -73,14 +73,14 @@ class Tensor(NamedTuple):
 
 
 class TensorHeader(NamedTuple):
-    """A checked header, with the tensors in file order and the position of their first byte."""
+    """A checked header: the tensors in file order, and the position of the first one's bytes."""
 
     tensors: tuple[Tensor, ...]
     offset: int
 
 
 def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
-    """Return dtype and shape of arrays in the form of a header, sorted by name.
+    """Return dtypes and shapes of arrays in the form of a header, sorted by name.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
 
 
 def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """Return the bytes of a file before its arrays; the arrays must follow in the given order.
+    """Return the bytes that precede a file's arrays, which must follow in the given order.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 
 def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
-    """Yield the bytes of a file with the given arrays, piece by piece.
+    """Yield the bytes of a file of the given arrays, in pieces.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
 
 
 def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
-    """Check a header against the size of its file, before memory is allocated for its arrays.
+    """Check a header against its file's size, before memory is allocated for the arrays.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
-    """Read and check the header; return it, and all bytes before the data."""
+    """Read and check the header; return it with all bytes that precede the data."""
     if size < 8:
         raise DamagedError(f"{path}: {size} bytes, too short for a header")
     prefix = bytearray(8)
@@ -222,7 +222,7 @@ def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
 
 
 class StoredArrays(Mapping[str, Array]):
-    """The arrays of a verified file; small arrays stay in memory.
+    """The arrays of a verified file; only small arrays stay in memory.
 
     A large array is read from the file at each access, and the caller owns the copy.
 
@@ -253,7 +253,7 @@ class StoredArrays(Mapping[str, Array]):
         os.close(self._fd)
 
     def __reduce__(self) -> tuple[type[dict[str, Array]], tuple[dict[str, Array]]]:
-        """Pickle the arrays themselves, because another process does not have the open file."""
+        """Pickle the arrays themselves, because the open file is unavailable in other processes."""
         return dict, (dict(self),)
 
     def __contains__(self, name: object) -> bool:  # the inherited method would read the array
@@ -266,11 +266,11 @@ class StoredArrays(Mapping[str, Array]):
         return len(self._tensors)
 
     def is_large(self, name: str) -> bool:
-        """Return True if an array is read from the file at each access."""
+        """Return True if each access to an array reads it from the file."""
         return name in self._tensors and name not in self._small
 
     def __getitem__(self, name: str) -> Array:
-        """Return an array.
+        """Return an array by name.
 
         Raises
         ------
@@ -291,7 +291,7 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
-        """Read an array for the first time; keep it if it is small, otherwise record its digest."""
+        """Read an array for the first time; keep it if it is small, else record its digest."""
         digest = hashlib.sha256()
 
         def told(piece: Buffer) -> None:
@@ -322,7 +322,7 @@ def load(
     described: Mapping[str, Any] | None = None,
     violation_of: Callable[[str, Array], str | None] = lambda name, array: None,
 ) -> StoredArrays:
-    """Verify a file by hashing every byte and checking every array, and return its arrays.
+    """Verify a file by hashing all bytes and checking all arrays; return the arrays.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def load(
 
 
 def view(path: Path) -> dict[str, Array]:
-    """Map the arrays of a file into memory as read-only arrays.
+    """Map a file's arrays into memory, read-only.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def view(path: Path) -> dict[str, Array]:
 
 
 def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
-    """Check that all floats of a file are finite and that its matrices satisfy invariants.
+    """Check that all floats in a file are finite, and that its matrices satisfy invariants.
 
     Raises
     ------
@@ -456,7 +456,7 @@ def violation(
     finite: bool = False,
     first: int = 0,
 ) -> str | None:
-    """Return text on the first invariant that an array breaks, or None if it breaks none.
+    """Return text about the first invariant that an array violates, or None.
 
     Parameters
     ----------
@@ -507,5 +507,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names of arrays that must exist, which are the patterns without a wildcard."""
+    """Return the names of arrays that must exist, which are all patterns without wildcards."""
     return [name for name in invariants if not _WILDCARDS & set(name)]

@@ -1,1 +1,1 @@
-"""A search over numbers of topics and other options, by successive halving."""
+"""Search over numbers of topics and other options, by successive halving."""

@@ -1,4 +1,4 @@
-"""Preparation of the folder of a search: find it, lock it, store the corpus and the plan in it."""
+"""Preparation of a search's folder: find and lock it, store the corpus and the plan in it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SearchRequest(NamedTuple):
     break_lock: bool = False
 
     def resumed(self) -> Path | None:
-        """Return the folder of a search if it was named as the corpus; else None."""
+        """Return the search's folder if it was named as the corpus, else None."""
         folders = [Path(name) for name in self.inputs]
         places = [p for f in folders for p in (f, self.root / f)]
         match = next((p for p in places if is_search(p)), None)
@@ -96,7 +96,7 @@ class SearchRequest(NamedTuple):
 
 
 class ReadySearch(NamedTuple):
-    """A search that is ready for its next rung.
+    """A search that is ready to train its next rung.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ReadySearch(NamedTuple):
     request: SearchRequest
 
     def request_of(self, contender: Contender, out: Path, **changes: Any) -> Request:
-        """Return the request that trains a run of a contender, with its part of the threads."""
+        """Return the request to train a contender's run with its share of the threads."""
         request = self.request
         threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
         choices = request.choices.without(_OF_SEARCH).updated(contender.choices)
@@ -122,7 +122,7 @@ class ReadySearch(NamedTuple):
         return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
     def cell_request(self, rung: Rung, cell: Cell) -> Request:
-        """Return the request of a run of a rung, with its part of the threads and of the memory."""
+        """Return the request to train a rung's run with its share of threads and memory."""
         changes: dict[str, Any] = {"chain_id": cell.chain}
         if rung.epochs is not None:
             changes["epochs"] = float(rung.epochs)
@@ -134,7 +134,7 @@ class ReadySearch(NamedTuple):
 
 
 def check(request: SearchRequest) -> None:
-    """Raise an error if a request contradicts itself, before anything is read.
+    """Raise an error for a contradictory request, before anything is read.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _draft(request: SearchRequest) -> SearchPlan:
-    """Return the plan of a search without the facts of its corpus, which is not read yet."""
+    """Return a search's plan without facts about its corpus, which is not read yet."""
     choices = request.choices
     contenders = contenders_of(axes_of(request.topics, request.grid, choices))
     chains = request.chains or CHAINS
@@ -170,7 +170,7 @@ def _draft(request: SearchRequest) -> SearchPlan:
 
 @contextlib.contextmanager
 def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iterator[ReadySearch]:
-    """Find or make the folder of a search, and hold its lock.
+    """Find or create a search's folder, and hold the folder's lock.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise an error if other programs' files have the names of files that a search writes.
+    """Raise an error if another program's files have names of a search's files.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
-    """Open a search that has a plan, to continue it on the corpus with which it began.
+    """Open a search that has a plan, to continue it on its original corpus.
 
     The corpus is the copy in the search's folder, or the stored corpus that was named at the start.
     """
@@ -237,7 +237,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
 
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
-    """Raise an error if a request to continue a search has options that would change the search."""
+    """Raise an error if a request to continue a search has options that would change it."""
     other = [f"--{name}" for name in request.choices.values if name not in FREE]
     other += ["--epochs"] if "epochs" in request.choices.names else []
     other += ["--out"] if "out" in request.choices.names else []
@@ -252,7 +252,7 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
 
 
 def find(request: SearchRequest) -> Path:
-    """Return the folder of the search that a request refers to; the search must have a plan.
+    """Return the folder of the search meant by a request; the search must have a plan.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
-    """Yield the folders that may hold the search, the likeliest first, and a new folder last."""
+    """Yield folders that may contain the search, the likeliest first, and finally a new folder."""
     if (out := request.choices.start.out) is not None:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
@@ -288,7 +288,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Return True if a folder has only files of a search that was killed before it had a plan."""
+    """Return True if a folder only has files of a search killed before it had a plan."""
     if not is_folder(folder):
         return False
     inside = {
@@ -310,7 +310,7 @@ def _is_begun(folder: Path) -> bool:
 def _planned(
     request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
 ) -> ReadySearch | None:
-    """Plan all contenders on the corpus; return None if the folder's search has another corpus."""
+    """Plan all contenders for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
     # the limit holds for the memory of all runs together: check once how many fit at the same time

@@ -1,4 +1,4 @@
-"""The search by successive halving: train, judge and record one rung after the other.
+"""Search by successive halving, which trains, judges and records one rung after another.
 
 After an interruption, the same command continues the runs from their checkpoints, and the search
 from ``search.json`` and ``rungs.jsonl``.
@@ -27,7 +27,7 @@ from pysgrld.train.start import ending_with, train
 
 
 class SearchTeller(Watcher, Protocol):
-    """Callbacks that report the progress of a search.
+    """Callbacks that report a search's progress.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class SearchTeller(Watcher, Protocol):
     progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show that a rung begins, with the names of its runs, which are numbered from 1."""
+        """Show that a rung begins, with its runs' names; runs are numbered from 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Show a decision, given as the content of a line of ``rungs.jsonl``."""
+        """Show a decision, given as a line of ``rungs.jsonl``."""
 
 
 class DecidedSearch(NamedTuple):
-    """A search with a decided last rung: its folder, its plan, and the lines of all rungs."""
+    """A search whose last rung is decided: its folder, its plan, and all rungs' lines."""
 
     folder: Path
     plan: SearchPlan
@@ -53,7 +53,7 @@ class DecidedSearch(NamedTuple):
 
 
 def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> DecidedSearch:
-    """Search until the last rung is decided; continue an earlier start of the same search.
+    """Search until the last rung is decided, continuing an earlier start of the same search.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide the rungs that are trained, and count the tasks of the next rung.
+    """Decide the rungs that have been trained, and count the tasks of the next rung.
 
     0 means that the search is done.
 
@@ -110,7 +110,7 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
 
 
 def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDirectory | None:
-    """Train one run of the open rung; return None if the search is done already.
+    """Train one run of the open rung, or return None if the search is finished.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _train(
     started: float,
     explain: Explain,
 ) -> None:
-    """Train the runs of a rung that are not finished."""
+    """Train those runs of a rung that are not finished."""
     cells = [cell for cell in rung.cells if not rung.is_done(cell, ready.folder)]
     if not cells:
         return
@@ -180,7 +180,7 @@ def _train(
 def _decide(
     ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
 ) -> list[dict[str, Any]]:
-    """Judge a trained rung, write the decision to its file, and return all decisions so far."""
+    """Judge a trained rung, append the decision to its file, and return all decisions so far."""
     number = threads(ready.request.choices.start.threads).number
     standings, sizes = [], {}
     for contender in ready.plan.contenders:

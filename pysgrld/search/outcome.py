@@ -1,4 +1,4 @@
-"""Results of a search, read from its runs: the standing and a table row of each contender."""
+"""Results of a search, read from its runs: each contender's standing and table row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SAMPLES = 40
 def read_standing(
     contender: Contender, chains: Sequence[Results]
 ) -> tuple[Standing, list[Estimate]]:
-    """Read the standing of a contender from the newest checkpoints of its chains.
+    """Read a contender's standing from its chains' latest checkpoints.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def read_standing(
 
 
 class Tried(NamedTuple):
-    """Row of a contender in the table of a search.
+    """A contender's row in the table of a search.
 
     Attributes
     ----------
@@ -167,12 +167,12 @@ class SearchResult(NamedTuple):
     smallest: str
 
     def row(self, name: str) -> Tried:
-        """Return the row of a contender."""
+        """Return a contender's row."""
         return next(row for row in self.rows if row.name == name)
 
     @property
     def reading(self) -> str:
-        """Name of the contender that is recommended for reading.
+        """Name of the contender recommended for reading.
 
         It is `smallest`, unless less than half of its words lie in topics that all chains found. In
         that case it is the contender with the largest fraction of words in such topics.
@@ -184,7 +184,7 @@ class SearchResult(NamedTuple):
         return max(whole, key=lambda row: (row.found, -row.topics)).name
 
     def record(self) -> dict[str, Any]:
-        """Return all fields by name, for JSON."""
+        """Return all fields by name, in a form for JSON."""
         return {
             "folder": str(self.folder),
             "score": self.kind.name,
@@ -203,7 +203,7 @@ def result_of(
     threads: int,
     tell: Callable[[int], None] = lambda done: None,
 ) -> SearchResult:
-    """Read the results of all contenders.
+    """Read all contenders' results.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def result_of(
 
 
 def share_found_by_all(chains: Sequence[Results]) -> float | None:
-    """Return the fraction of the words that lie in topics found by every chain.
+    """Return the fraction of words in topics that every chain found.
 
     Another chain has found a topic of the first chain if the matched topics have at least 70 % of
     their probability in common. Returns None for a single chain, or if topics cannot be matched.
@@ -312,7 +312,7 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
 
 
 def steady_words(results: Results) -> float | None:
-    """Return the mean number of a topic's ten top words that are also among its top ten in a draw.
+    """Return how many of a topic's top ten words are also in the top ten of a draw, on average.
 
     Returns None if the run has fewer than two draws, or its topics have no mean.
 

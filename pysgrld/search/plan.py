@@ -1,4 +1,4 @@
-"""The plan of a search, in ``search.json``: settings, corpus, and length of training."""
+"""A search's plan, in ``search.json``: settings, corpus, and length of training."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Axis = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 class Contender(NamedTuple):
-    """One setting of the options that are tried.
+    """A setting of the options that a search varies.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Contender(NamedTuple):
 
     @property
     def choices(self) -> Choices:
-        """These options as choices."""
+        """These options in the form of `Choices`."""
         return Choices(self.options)
 
 
 def parse_grid(text: str) -> Axis:
-    """Parse ``NAME=VALUE,VALUE,...``: an option of training, and values to try.
+    """Parse ``NAME=VALUE,VALUE,...``, a training option and the values to try.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def parse_grid(text: str) -> Axis:
 def axes_of(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
 ) -> tuple[Axis, ...]:
-    """Return the options to try; the numbers of topics come first, in ascending order.
+    """Return the options to vary, with the numbers of topics first, in ascending order.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def axes_of(
 
 
 def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
-    """Return every combination of the values to try, each with the name of its folder.
+    """Return all combinations of values to try, each with its folder's name.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
 
 
 class SearchPlan(NamedTuple):
-    """The plan of a search.
+    """A search's plan.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Options, settings and corpus that identify the search, by the names that users type."""
+        """Options, settings and corpus that identify the search, by the names typed by users."""
         return {
             **{f"--{name}": value for name, value in self.choices.values.items()},
             "what is tried": ", ".join(c.name for c in self.contenders),
@@ -194,7 +194,7 @@ class SearchPlan(NamedTuple):
         }
 
     def is_like(self, other: SearchPlan) -> bool:
-        """Return True if both plans try the same settings with the same options, on any corpus."""
+        """Return True if both plans try the same settings with the same options, on any corpora."""
         return (self.contenders, self.chains, self.choices, self.epochs) == (
             other.contenders,
             other.chains,
@@ -211,7 +211,7 @@ class SearchPlan(NamedTuple):
 
 
 def is_search(folder: Path) -> bool:
-    """Return True if a folder holds a search."""
+    """Return True if a folder has a search."""
     return is_file(folder / PLAN)
 
 
@@ -238,12 +238,12 @@ def read_plan(folder: Path) -> SearchPlan:
 
 
 def choices_of(options: Mapping[str, Any]) -> Choices:
-    """Return options read from JSON in the form of the command line, with tuples for lists."""
+    """Convert options from JSON to the form of the command line, with tuples for lists."""
     return Choices({n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Return the epochs of the first rung: the first of 4, 8, 16, ... with enough samples for all.
+    """Return the first rung's epochs: the first of 4, 8, 16, ... that gives all enough samples.
 
     Twenty posterior samples are enough, or ten after a hundred iterations of sampling.
 

@@ -1,4 +1,4 @@
-"""Result files of a search: numbers as JSON, and a page and a picture with up to four charts."""
+"""Result files of a search: numbers in JSON, a page, and a picture with up to four charts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 
 def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path]:
-    """Write all files of a result into the folder of the search; the picture only with matplotlib.
+    """Write all files of a result into the search's folder; a picture requires matplotlib.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Raise an error if other programs' files have the names of results; else list these names.
+    """Raise an error if another program's files have the results' names, else claim the names.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def claim_results(folder: Path) -> None:
 
 
 def html(result: SearchResult) -> bytes:
-    """Return the HTML file of a search; equal results give equal bytes.
+    """Return a search's HTML file; the same result always gives the same bytes.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def html(result: SearchResult) -> bytes:
 
 
 def draw(result: SearchResult, path: Path) -> Path:
-    """Write the picture as a PNG file; it needs matplotlib.
+    """Write the picture as a PNG file, which requires matplotlib.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def draw(result: SearchResult, path: Path) -> Path:
 
 
 class ChartPoint(NamedTuple):
-    """A value at a number of topics, with its bounds if it has any."""
+    """A value at a number of topics, with bounds if there are any."""
 
     topics: int
     value: float
@@ -158,14 +158,17 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points by number of topics for a setting of other options; unnamed if it is the only one."""
+    """Points over the number of topics, for one setting of the other options.
+
+    The name is empty if there is only one line.
+    """
 
     name: str
     points: tuple[ChartPoint, ...]
 
 
 class Chart(NamedTuple):
-    """A chart: its title, a remark for its reader, its lines, and its axis limits if fixed."""
+    """A chart: title, remark to the reader, lines, and axis limits if they are fixed."""
 
     title: str
     remark: str
@@ -179,7 +182,7 @@ _Values = tuple[float, float | None, float | None] | None
 
 
 def charts(result: SearchResult) -> list[Chart]:
-    """Return the charts of values against the number of topics, without charts that have no values.
+    """Return charts of values over the number of topics, except charts without any value.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ def charts(result: SearchResult) -> list[Chart]:
     """
 
     def score(row: Tried) -> _Values:
-        """Return a score; a perplexity also has bounds, with the best perplexity held fixed."""
+        """Return a score and, for perplexity, its bounds given the best contender's perplexity."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
         share, low, high = row.above

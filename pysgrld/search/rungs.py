@@ -1,4 +1,4 @@
-"""The rungs of a search: the contenders to train next and their epochs, and the decision on a rung.
+"""Rungs of a search: the contenders to train next, for how long, and decisions on rungs.
 
 Contenders are compared in pairs, on the same held-out documents, which are resampled: the
 difficulty of a document's words, equal for all of them, cancels. ``rungs.jsonl`` has a line for
@@ -40,18 +40,18 @@ _KEY = 20
 
 
 class Cell(NamedTuple):
-    """One run of a rung: a contender, and the number of the chain."""
+    """A run of a rung: a contender and a chain number."""
 
     contender: Contender
     chain: int
 
     def path(self, folder: Path) -> Path:
-        """Return the folder of the run, given the folder of the search."""
+        """Return the run's folder within the search's folder."""
         return chain_path(folder / self.contender.name, self.chain)
 
 
 class Rung(NamedTuple):
-    """The runs to train next, and their epochs.
+    """The runs to train next, and for how many epochs.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Rung(NamedTuple):
     cells: tuple[Cell, ...]
 
     def is_done(self, cell: Cell, folder: Path) -> bool:
-        """Return True if a cell has been trained for the epochs of this rung."""
+        """Return True if a run has been trained for this rung's epochs."""
         path = cell.path(folder)
         if not is_run(path):
             return False
@@ -83,7 +83,7 @@ class Rung(NamedTuple):
 
 
 def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
-    """Return the rung to train next after the decisions so far, or None if the last is decided."""
+    """Return the next rung to train, given all decisions, or None if the last is decided."""
     alive: Sequence[Contender] = plan.contenders
     epochs: float | None = plan.first
     last = plan.epochs is not None and plan.first >= plan.epochs
@@ -99,7 +99,7 @@ def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | 
 
 
 def read_rungs(folder: Path) -> list[dict[str, Any]]:
-    """Read the decisions so far; return an empty list if no rung is decided.
+    """Read all decisions so far, which may be an empty list.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
 
 
 class Standing(NamedTuple):
-    """A contender after a rung.
+    """A contender's state after a rung.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Standing(NamedTuple):
 
 
 class Interval95(NamedTuple):
-    """A value with the bounds of its 95 % interval."""
+    """A value with its 95 % interval's bounds."""
 
     value: float
     low: float
@@ -165,7 +165,7 @@ class Interval95(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A contender with the decision of a rung.
+    """A contender with a rung's decision about it.
 
     Attributes
     ----------
@@ -183,18 +183,18 @@ class Judged(NamedTuple):
 
 
 def leader_of(standings: Iterable[Standing]) -> Standing:
-    """Return the standing with the best score, or the first of several with equal scores."""
+    """Return the standing with the best score, or the first one of equals."""
     return min(standings, key=lambda s: (math.isnan(s.score), s.score))
 
 
 def worse_by(standing: Standing, a: float, leader: float) -> float:
-    """Return the fraction by which the perplexity of score ``a`` is above the leader's."""
+    """Return the fraction by which the perplexity of score ``a`` exceeds the leader's."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 
 
 def resampled(scores: Sequence[Estimate]) -> Doubles:
-    """Return the scores on resampled held-out documents, as an array (contenders, resamples).
+    """Return scores on resampled held-out documents, (contenders, resamples).
 
     Documents are drawn with replacement, the same documents for all scores. The draws depend only
     on the number of documents.
@@ -215,7 +215,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return the fractions by which perplexities exceed the leader's, with resampled intervals."""
+    """Return the fractions by which perplexities exceed the leader's, with intervals."""
     draws = resampled([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []
@@ -230,7 +230,7 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
 
 
 def judge(standings: Sequence[Standing]) -> list[Judged]:
-    """Judge a rung: keep the leader, its neighbours in the grid, and all that may still win.
+    """Judge a rung: keep the leader, its neighbours in the grid, and all that may still become best.
 
     Any other contender is dropped if two conditions hold: with 95 % certainty, its perplexity is
     worse than the leader's by more than 1 %; and the gain of its last doubling of iterations is
@@ -258,12 +258,12 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
 
 
 def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Return True if two places in the grid differ by one step in one option only."""
+    """Return True if two positions in the grid differ by one step in a single option."""
     return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
 
 
 def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
-    """Return True if further rungs would not drop contenders.
+    """Return True if further rungs would not drop any contender.
 
     In that case all remaining contenders are neighbours of the leader, or all their scores have
     converged.
@@ -275,7 +275,9 @@ def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
 
 
 def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
-    """Return the contender with the fewest topics within 0.5 % of the best; ties go to the better.
+    """Return the contender with the fewest topics within 0.5 % of the best score.
+
+    If several have as few topics, return the one with the better score.
 
     Parameters
     ----------
@@ -291,7 +293,7 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
 def decision(
     plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the line of a rung for ``rungs.jsonl``: the leader, contenders kept, the next epochs.
+    """Return a rung's line for ``rungs.jsonl``: the leader, the kept contenders, the next epochs.
 
     The line of the last rung also names the smallest contender near the best, and drops no
     contender.

@@ -1,4 +1,4 @@
-"""Texts on a search: its progress, the table of its result, recommendations, and further advice."""
+"""Texts about a search: progress, table of results, recommendations, and further advice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTED = 20
 
 
 def called(row: Tried | Contender) -> str:
-    """Return the name of a contender in a sentence: "K = 50", or with the other options tried.
+    """Return a contender's name within a sentence: "K = 50", or with the other varied options.
 
     >>> called(Contender("k-50-eta-0.1", (1, 0), {"topics": 50, "eta": (0.1,)}))
     'K = 50, eta = 0.1'
@@ -45,7 +45,7 @@ def called(row: Tried | Contender) -> str:
 
 
 class SearchProgress(NamedTuple):
-    """Progress of a search, for ``sgmc runs`` and for the message of a search that was stopped.
+    """Progress of a search, for ``sgmc runs`` and for the message when a search was stopped.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class SearchProgress(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path, runs: Sequence[ListedRun] | None = None) -> SearchProgress:
-        """Read the files of a search.
+        """Read a search's files.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class SearchProgress(NamedTuple):
         return cls(folder, plan, records, next_rung(plan, records), listed)
 
     def listed(self) -> tuple[str, str, str]:
-        """Return topics, state and score in the form of a list of runs.
+        """Return topics, state and score as shown in a list of runs.
 
         Topics are the numbers tried, or their range if they are many. The state has the number of
         settings and the progress. The score is the leader's in the last decided rung, with its
@@ -106,7 +106,7 @@ class SearchProgress(NamedTuple):
         return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return a row of text for each setting, heads first.
+        """Return a row of texts for each setting, after the column heads.
 
         The list is empty if no run has begun, or if the last rung is decided.
         """
@@ -137,7 +137,7 @@ class SearchProgress(NamedTuple):
 
 
 def search_of(run: Path) -> Path | None:
-    """Return the folder of the search that a run belongs to, or None if it belongs to none.
+    """Return the folder of the search to which a run belongs, or None.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def search_of(run: Path) -> Path | None:
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the table as text, heads first, without columns that have no value.
+    """Return the table as texts, column heads first, without columns that have no value.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Return sentences on the best setting, the smallest readable one, and limits of the numbers.
+    """Return sentences about the best and the smallest readable setting, and the numbers' limits.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def sentences(result: SearchResult) -> list[str]:
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Advise other numbers of topics if the best or the smallest is at an end of the tried ones."""
+    """Advise trying other numbers of topics if the best or smallest is at an end of the range."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []

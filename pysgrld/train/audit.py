@@ -1,4 +1,4 @@
-"""Audit of topics from another program: which of them do new chains on this corpus find?
+"""Audit of another program's topics: which of them do new chains find on this corpus?
 
 Each replicate draws as many documents as the corpus has, with replacement, and trains a chain. Half
 of the chains start from the audited topics, so that topics which the corpus supports remain; the
@@ -40,7 +40,7 @@ Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
-    """Verdict on one audited topic.
+    """The verdict on an audited topic.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class AuditedTopic(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """Verdicts on all audited topics.
+    """The verdicts on all audited topics.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Audit(NamedTuple):
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """Number of topics with each verdict."""
+        """Number of topics per verdict."""
         verdicts = [topic.verdict for topic in self.topics]
         return {verdict: verdicts.count(verdict) for verdict in get_args(Verdict)}
 
@@ -110,7 +110,7 @@ def audit(
     iterations: int = ITERATIONS,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
-    """Give a verdict on each topic, from chains trained on resampled documents.
+    """Return a verdict on each topic, from chains trained on resampled documents.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Return the topics over the words of the corpus, and their mean probability of these words."""
+    """Return the topics restricted to the corpus's words, and the mean probability of these words."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)
@@ -167,7 +167,7 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 def _judged(
     foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return the verdict on each topic, from the chains' topics and the usual frequencies."""
+    """Return a verdict on each topic, from the chains' topics and the corpus's word frequencies."""
     likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
     between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)
@@ -221,7 +221,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of an audited topic with a chain's best topic, and with its best mean of two."""
+    """Overlap of an audited topic with a chain's best topic, and with the best mean of two topics."""
 
     best: int
     one: float

@@ -1,4 +1,4 @@
-"""The decision before each iteration, as a function of the iteration, the clock and flags."""
+"""The decision before each iteration, as a function of the iteration, a clock and flags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.run.layout import StopReason
 
 
 class Clock(NamedTuple):
-    """The budget, and the times, of the current start of training.
+    """Budget and times of the current start of training.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Clock(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """State of the current start of training on which decisions depend.
+    """State of the current start of training that decisions depend on.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Flags(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The next action of all ranks.
+    """What all ranks do next.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Order(NamedTuple):
 
 
 def decide(step: int, clock: Clock, flags: Flags) -> Order:
-    """Decide before an iteration whether to save, end, stop or train.
+    """Decide, before an iteration, whether to save, end, stop or train.
 
     Parameters
     ----------

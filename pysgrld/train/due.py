@@ -1,4 +1,4 @@
-"""Schedules of actions, in iterations or seconds."""
+"""Schedules of actions, by iterations or by seconds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
 def soon(arrays: Iterable[Array]) -> float:
-    """Return the seconds after which a start stores a state of this size for the first time."""
+    """Return the seconds after which a state of this size is stored for the first time."""
     return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
 
 
 class Every:
-    """Schedule of an action that is due after an interval of iterations, or of seconds of training.
+    """Schedule of an action at intervals of iterations, or of seconds of training.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class Every:
         self.last, self.least, self._next = (step, seconds), least, first
 
     def due(self, step: int, seconds: float) -> bool:
-        """Return True if the action is due now."""
+        """Return True if the action is due."""
         if self.steps is not None:
             return step % self.steps == 0 and step != self.last[0]
         distance = min(self.seconds, self._next)
         return seconds - self.last[1] >= distance and step - self.last[0] >= self.least
 
     def done(self, step: int, seconds: float) -> None:
-        """Record that the action was done just now."""
+        """Record that the action has just been done."""
         self.last = step, seconds
         self._next *= 2

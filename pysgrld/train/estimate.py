@@ -1,4 +1,4 @@
-"""Estimates before training: memory, disk space, hours, and the number of useful threads.
+"""Estimates before training: memory, disk space, hours, and useful number of threads.
 
 Only trainings on a stored corpus are estimated: its facts are known, and only held-out documents
 and one minibatch are read. Seconds follow from the unit times from which defaults are chosen
@@ -30,7 +30,7 @@ EPOCHS = 60
 
 
 class TrainingNeeds(NamedTuple):
-    """The estimated needs of a training.
+    """A training's estimated needs.
 
     Attributes
     ----------
@@ -68,24 +68,24 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def useful_threads(self) -> int:
-        """Maximum number of threads such that all are busy at least half of the time."""
+        """Maximum number of threads such that all of them are busy at least half of the time."""
         return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
 
     @property
     def enough_documents(self) -> int:
-        """Minimum minibatch for which the requested threads are useful; at most the corpus size."""
+        """Minimum minibatch size that occupies the requested threads, at most the corpus size."""
         factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * self.threads)
         return min(self.documents, math.ceil(most))
 
     def hours(self, epochs: float = 1.0) -> float:
-        """Return the number of hours that the given epochs take with the requested threads."""
+        """Return how many hours the given epochs take with the requested threads."""
         each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 
 
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
-    """Estimate the needs of a training on a stored corpus, without writing anything.
+    """Estimate the needs of training on a stored corpus, without writing anything.
 
     Parameters
     ----------

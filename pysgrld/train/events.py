@@ -1,4 +1,4 @@
-"""Protocol of the callbacks that report the progress of training."""
+"""Protocol of callbacks that report the progress of training."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pysgrld.run.layout import StopReason
 
 
 class Ending(NamedTuple):
-    """The end of a start of training: its reason, and a line for the user."""
+    """How a start of training ended: the reason, and a line for the user."""
 
     stop: StopReason
     line: str
 
 
 class Position(NamedTuple):
-    """The current state of a run, for progress reports.
+    """The current state of a run, for reports of progress.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Reporter(Listener, Protocol):
     """Callbacks that report the progress of training; a method may do nothing."""
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Report the iteration at which a run starts or resumes."""
+        """Report the iteration from which a run starts or resumes."""
 
     def moved(self, position: Position) -> None:
-        """Show the state after an iteration; must be fast."""
+        """Show the state after an iteration; implementations must be fast."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the trained topics when the Gibbs refinement, described by `line`, begins."""
+        """Show the trained topics when the Gibbs refinement begins, which `line` describes."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""

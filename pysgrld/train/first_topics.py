@@ -1,4 +1,4 @@
-"""The initial topics of a run: its short chains, their storage, and their time limit."""
+"""A run's initial topics: short chains, their storage, and their time limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.types import Array
 
 
 class RunStore(ChainStore):
-    """Storage of short chains in the folder of a run, until its first checkpoint.
+    """Storage of short chains in a run's folder, until the run's first checkpoint.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class RunStore(ChainStore):
         self.parts, self.note, self._failed = run.short_chains, note, False
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return iteration and arrays of each stored and verified chain, by the chain's number."""
+        """Return each stored, verified chain's iteration and arrays, by chain number."""
         return self.parts.read()
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store the state of a chain after the given iteration."""
+        """Store a chain's state after the given iteration."""
         try:
             self.parts.write(number, iteration, arrays)
         except GoneError:
@@ -52,7 +52,7 @@ class RunStore(ChainStore):
             self._failed = True
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None before they are chosen."""
+        """Return the numbers of the chains that the run uses, or None if not yet chosen."""
         return self.parts.chosen()
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -75,7 +75,7 @@ def first_topics(
     stop: StopFlag | None,
     note: Callable[[str], None],
 ) -> FirstTopics | None:
-    """Train the missing short chains of a run, and cluster the topics of all short chains.
+    """Train a run's missing short chains, and cluster the topics of all its short chains.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Documents held out before training, from the corpus itself or from other files."""
+"""Documents held out before training, from the corpus itself or other files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pysgrld.types import Int64s, Key, Others, Slicing
 
 
 class Division(NamedTuple):
-    """Division of documents into training and held-out documents.
+    """Division of documents into training documents and held-out documents.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Division(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Reader of further files, restricted to the vocabulary of a corpus.
+    """Reader of other files with a corpus's vocabulary.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
     slicing: Slicing | None = None
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
-        """Read another corpus with the vocabulary of `corpus`; the order of documents is kept."""
+        """Read another corpus with the vocabulary of `corpus`, in the same order of documents."""
         matched_corpus = open_corpus(
             [path],
             self.options.keeping(self.slicing and self.slicing.field),
@@ -79,7 +79,7 @@ class Reading(NamedTuple):
 
 
 def watched_documents(documents: int, seed: int) -> Int64s:
-    """Choose the training documents used to detect convergence: as many as would be held out.
+    """Choose training documents for detecting convergence, as many as would be held out.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def divide(
     *,
     has_budget: bool,
 ) -> Division:
-    """Hold out documents as the options require, in the form that the model scores.
+    """Hold out documents as the options demand, in the form that the model scores.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The training loop, the only module that combines corpus, model and run directory."""
+"""The training loop, which alone combines corpus, model and run directory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LAST_METRICS = 1 << 16
 
 
 class Training:
-    """One start of a run: training from the start or a checkpoint to an end or a stop.
+    """A start of a run, which trains from the beginning or a checkpoint until an end or a stop.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Training:
         self._step_seconds = self._began = 0.0
 
     def go(self) -> RunDirectory:
-        """Train until the budget is used, the score has converged, or training is stopped.
+        """Train until the budget is used up, the score has converged, or training is stopped.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Training:
             self.chain.close()
 
     def _log_end(self, state: str, **fields: str) -> None:
-        """Record the end of a start that failed, if the disk is writable."""
+        """Record the end of a failed start, if the disk is writable."""
         with contextlib.suppress(WriteError):
             self.run.log_event(state, step=self.keeper.step, **fields)
             self.run.set_status(state, step=self.keeper.step, **fields)
@@ -238,7 +238,7 @@ class Training:
         return self.run
 
     def _replaced_topics(self) -> list[int]:
-        """Return the topics that replaced a topic of the parent run, and warn about lost names."""
+        """Return the topics that replaced topics of the parent run; warn about lost names."""
         if self.parent is None:
             return []
         with contextlib.suppress(SgmcError):  # for example no checkpoint, because the disk is full
@@ -246,7 +246,7 @@ class Training:
         return []
 
     def _convergence(self, settled: Settled) -> str:
-        """Return a line with the current score, and with the score at half the samples."""
+        """Return a line with the score now, and the score with half of the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (
@@ -262,7 +262,7 @@ class Training:
         )
 
     def _ending(self, *, exhausted: bool) -> Ending | None:
-        """Return the ending if the last order or the end of the stream ends training, else None."""
+        """Return how training ends, if the last decision or the stream's end does so, else None."""
         iterations = plural(self.chain.step, "iteration")
         if exhausted:
             documents = plural(self.tally.documents, "document")
@@ -275,7 +275,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide the next action, and return the orders of this process."""
+        """Decide the next action, and return this process's requests to all ranks."""
         step = self.chain.step
         self._order = decide(
             step,
@@ -352,7 +352,7 @@ class Training:
         return self.open_ended and self.posterior.settled() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and note its duration for the time limit.
+        """Write a checkpoint, and note how long it took, for the time limit.
 
         A finished run keeps this checkpoint and the one before its Gibbs refinement, from which
         training continues if the user asks for more iterations; or the number of checkpoints that
@@ -366,14 +366,14 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of this start's checkpoints; by default the first one is early."""
+        """Return the checkpoint schedule of this start; by default the first one is early."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the Gibbs refinement ----
 
     def _exact_stage(self) -> ExactStage | None:
-        """Start the Gibbs refinement if the options request it and training was long enough."""
+        """Start the Gibbs refinement, if the options request it and training was long enough."""
         sweeps = sweeps_after(
             self.chain, self.options, open_ended=not self.iterations, over_time=self._over_time
         )
@@ -397,7 +397,7 @@ class Training:
         return stage
 
     def _draw_exactly(self) -> str | None:
-        """Do the sweeps of the Gibbs refinement, if any; return the reason if it was stopped early.
+        """Run the Gibbs refinement's sweeps, if any; return the reason if it was stopped early.
 
         Only this process draws; the other ranks wait, and may request a stop.
         """
@@ -448,7 +448,7 @@ class Training:
         return next((reason for reason in reasons if reason), None)
 
     def _tell_gap(self) -> None:
-        """Report how long the process was suspended, if it was."""
+        """Report how long the process was suspended, if at all."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
             self.reporter.note(f"paused for {gap} s: the process or the machine was suspended")
@@ -456,7 +456,7 @@ class Training:
     # ---- the beginning of a start ----
 
     def _start(self) -> bool:
-        """Restore the last good checkpoint, if any; return True if there was one."""
+        """Restore the last good checkpoint, if there is one; return True in that case."""
         run, chain, comm = self.run, self.chain, self.comm
         comm.meet()  # waits until all ranks have a chain
         checkpoint = run.load_checkpoint(
@@ -501,7 +501,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics of short chains or the parent run, or None for the model's usual start."""
+        """Return topics from short chains or the parent run; None for the model's usual start."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
@@ -522,7 +522,7 @@ class Training:
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
-        """Return to the end of training, before the refinement, if more iterations are requested.
+        """Return from the refinement to the end of training if more iterations are requested.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The plan of a training, made before the run exists: corpus, held-out documents, all options."""
+"""The plan of a training before its run exists: corpus, held-out documents, all options."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ ALL_ALONE = Sharing()
 
 
 class Plan(NamedTuple):
-    """The plan of a training, made before the run exists: corpus, held-out documents and options.
+    """A training's plan before its run exists: corpus, held-out documents and options.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Plan(NamedTuple):
 def planned(
     request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
 ) -> Iterator[Plan]:
-    """Find the folder of the run, read the corpus, hold out documents and resolve all options.
+    """Find the run's folder, read the corpus, hold out documents, and resolve all options.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _plan(
     chains: int,
     ranks: Sharing,
 ) -> Plan:
-    """Open the stored corpus, or read the inputs; then resolve all other parts of the plan."""
+    """Open the stored corpus or read the inputs, then resolve the rest of the plan."""
     choices, number = request.choices, request.threads
     field, period = choices.time or (None, 0)
     try:
@@ -251,7 +251,7 @@ def _plan(
 
 
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
-    """Return the part of ``config.json`` that does not depend on the source of the documents.
+    """Return the part of ``config.json`` that is independent of the documents' source.
 
     It contains all options: those of other models have the value null.
 
@@ -276,7 +276,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
-    """Return the number of tokens in each time slice; empty without slices."""
+    """Return each time slice's number of tokens; empty without slices."""
     total = np.zeros(0, np.int64)
     for block in corpus.blocks() if corpus.slices is not None else ():
         assert block.slices is not None
@@ -291,7 +291,7 @@ def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
 def _corpus(
     request: Request, candidate: Candidate, scratch: Path, listener: Listener
 ) -> tuple[Corpus, SinglePassCorpus | None]:
-    """Open the stored corpus if the inputs are unchanged; otherwise read them."""
+    """Open the stored corpus if the inputs have not changed, else read them."""
     reading, source = request.choices.reading, request.choices.source
     if source.corpus_size is not None:
         once = SinglePassCorpus(
@@ -362,7 +362,7 @@ def _remarks(
     documents: int,
     held_out: HeldOut | None,
 ) -> Iterator[Message]:
-    """Yield remarks on the options, and warnings if the corpus is too small for them.
+    """Yield messages about the options, and warnings if the corpus is too small for them.
 
     The rule that sets the step sizes of the rows of topics is logged.
     """
@@ -417,7 +417,7 @@ PROGRAM = 80 << 20
 def check_memory(
     options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
 ) -> dict[str, int]:
-    """Return and log the memory that the run will need; raise an error if it is more than allowed.
+    """Return and log the memory that the run needs; raise an error if that exceeds the limit.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from pysgrld.types import WordTotals
 
 
 class Prepared(NamedTuple):
-    """A run that is ready to train, with all data that the training loop needs.
+    """A run ready to train, with all data needed by the training loop.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
 def prepare(
     request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
 ) -> Prepared:
-    """Find or create the run of a request, and store the training corpus in it.
+    """Find or create the run of a request, and store its training corpus.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Store the corpus in a folder where every later start finds it, independently of other runs.
+    """Store the corpus in a folder where each later start finds it, whatever other runs do.
 
     A corpus that was just read is moved into the folder. A corpus in another run is linked or
     copied. A corpus that the user stored elsewhere is not moved. If the same documents were read
@@ -174,7 +174,7 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
 
 
 def _check_replaceable(folder: Path, place: Path) -> None:
-    """Raise an error if the stored corpus belongs to no run, or its folder has files of the user.
+    """Raise an error if a stored corpus belongs to no run, or its folder has files of the user.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def _check_replaceable(folder: Path, place: Path) -> None:
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
-    """Return the minibatches of the stored corpus, or of a corpus that is read only once."""
+    """Return minibatches of the stored corpus, or of a corpus that is read only once."""
     options = plan.options
     if plan.once is None:
         return Epochs.of(options, stored.slice_by(options.slicing), plan.train, 0, ranks)
@@ -204,7 +204,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
 
 
 def _take_former_topics(parent: Parent, folder: Path) -> None:
-    """Store the topics of the parent run, and their names, in the new run."""
+    """Store the parent run's topics, and their names, in the new run."""
     results = parent.results()
     with writing(folder / FORMER):
         write_former_topics(folder, results.phi())

@@ -1,4 +1,4 @@
-"""Runs that train at the same time in separate processes, which a parent starts, watches and stops.
+"""Simultaneous runs in separate processes, which a parent process starts, watches and stops.
 
 A run that fails does not end the other runs. A request to stop the parent stops all runs, by a pipe
 to each. If the parent dies, the runs notice that the pipe is closed, and stop in the same way.
@@ -38,19 +38,19 @@ GRACE = 10.0
 
 
 class Watcher(Listener, Protocol):
-    """Callbacks that report the progress of several runs."""
+    """Callbacks that report on several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event of a run: a method of `pysgrld.train.events.Reporter`, or "failed"."""
+        """Report an event of a run, a method name of `pysgrld.train.events.Reporter` or "failed"."""
 
 
 class RunsError(SgmcError):
-    """Some runs failed; the exit code is that of the first failed run."""
+    """Error if one or more runs failed; the exit code is the first failed run's."""
 
 
 @dataclass
 class Ended:
-    """The process of a run, and after its end the exit code, and the reason if it was stopped.
+    """A run's process; after its end, its exit code and the reason if it was stopped.
 
     ``silent`` is the number of seconds for which a process that was asked to stop has been
     inactive; ``life`` is the last state of the process that the system reported.
@@ -69,7 +69,7 @@ class Ended:
 def run_all(
     tasks: Sequence[Task], watcher: Watcher, stop: StopFlag, at_a_time: int | None = None
 ) -> list[Ended]:
-    """Start a process for each task, and wait until all have ended.
+    """Start one process per task, and wait until all have ended.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def run_all(
 
 
 def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
-    """Spawn a process for each numbered task, and add it to `runs`.
+    """Spawn a process for each numbered task, and append it to `runs`.
 
     The start method is spawn, because a fork may hang if OpenMP threads exist. Signals are blocked
     during the start, and a new process keeps them blocked until its handlers are set.
@@ -146,7 +146,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
 
 
 def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Pass on one event of a run, or record its end."""
+    """Pass on an event of a run, or record the run's end."""
     try:
         event, values = run.events.recv()
     except (EOFError, OSError):
@@ -163,7 +163,7 @@ def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Report the end of a process that ended without a report."""
+    """Report a process that ended without a report of its own."""
     run.process.join()
     run.events.close()
     code: int = run.process.exitcode
@@ -187,7 +187,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
-    """Wake up runs that were asked to stop, and kill runs that do not react.
+    """Wake up runs that were asked to stop, and kill those that do not react.
 
     A process that works or waits for a disk is not killed, so that it can write a checkpoint.
     """
@@ -212,7 +212,7 @@ def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
 
 
 def _end(runs: Sequence[Ended]) -> None:
-    """End all processes at once, as a second Ctrl-C ends a single run."""
+    """End all processes immediately, as a second Ctrl-C does for a single run."""
     for _ in range(2):
         _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
     deadline = time.monotonic() + PATIENCE
@@ -224,7 +224,7 @@ def _end(runs: Sequence[Ended]) -> None:
 
 
 def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
-    """Raise one error that summarises the runs that stopped or failed, if any.
+    """Raise an error that summarises the stopped or failed runs, if there are any.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
 class Task(NamedTuple):
-    """Arguments of a run's process.
+    """Arguments for the process of a run.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class Task(NamedTuple):
 
 
 def in_process(task: Task, sender: Connection, orders: Connection) -> None:
-    """Train one run, and report its end."""
+    """Train a run, and report its end."""
     relay, logger = _Relay(sender), logging.getLogger("pysgrld")
     logger.setLevel(logging.INFO)
     stop_signal = task.request.choices.start.stop_signal
@@ -309,7 +309,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
 
 
 def _obey(orders: Connection, stop: StopFlag) -> None:
-    """Stop when the parent orders it, or when the parent ends."""
+    """Stop when the parent process requests it, or when the parent ends."""
     try:
         stop.stop(orders.recv())
     except (EOFError, OSError):
@@ -317,14 +317,14 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
 
 
 class _Relay(logging.Handler):
-    """A `pysgrld.train.events.Reporter` that sends events and log records to the parent process."""
+    """A `pysgrld.train.events.Reporter` that passes events and log records to the parent process."""
 
     def __init__(self, sender: Connection) -> None:
         super().__init__()
         self.told, self.last = sender, 0.0
 
     def send(self, event: str, *values: Any) -> None:
-        """Send an event to the parent; do nothing if the parent has ended."""
+        """Send an event to the parent process; do nothing if it has ended."""
         with contextlib.suppress(OSError):
             self.told.send((event, values))
 
@@ -332,7 +332,7 @@ class _Relay(logging.Handler):
         self.send("note", line, severity)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Do nothing: the parent has read the corpus and shown the progress."""
+        """Do nothing, because the parent has read the corpus and shown the progress."""
 
     def started(self, run: RunDirectory, line: str) -> None:
         self.send("started", run.path, line)

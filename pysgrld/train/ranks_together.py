@@ -1,4 +1,4 @@
-"""Iterations of a chain by several ranks; each iteration is begun by all ranks or by none."""
+"""Iterations of a chain by several ranks, each begun by all ranks or by none."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SMALL = 1 << 16
 
 @dataclass
 class Rounds:
-    """The iterations of a chain, until a rank orders all ranks to end.
+    """The iterations of a chain, until some rank makes all ranks end.
 
     The iterator yields a `Visit` after each iteration, and None if a checkpoint must be written.
 
@@ -115,14 +115,14 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the reason to stop of the first rank that has one, and its number if not alone."""
+    """Return the first reason to stop that a rank has, with the rank's number if there are several."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
 
 
 def stopped_before_all(reason: str) -> Interrupted:
-    """Return the error for a start that was stopped while short chains were trained."""
+    """Return the error for a start that was stopped during its short chains."""
     return Interrupted(
         f"{reason}: stopped before the first iteration; run the same command again to continue"
     )
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks in the same way as the first rank, which decides how.
+    """Start all ranks' chains in the same way, as decided by the first rank.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ WASTED = 1 / 3
 
 @dataclass
 class Waiting:
-    """Monitor of the first iterations of a start, which reports once if fewer ranks would suffice.
+    """Monitor of a start's first iterations, which reports once if fewer ranks would suffice.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Record the time of an iteration; after the last timed one, return a line on idle ranks.
+        """Record an iteration's time; after the last timed iteration, return a line about idle ranks.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Waiting:
 
 
 def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
-    """Compare the ranks' versions of sgmc, choose a common instruction set, and count the ranks.
+    """Compare the ranks' sgmc versions, agree on an instruction set, and count the ranks.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
 
 
 class Brief(NamedTuple):
-    """Facts about a prepared run that the first rank broadcasts to the others.
+    """Facts about a prepared run, broadcast by the first rank.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class Brief(NamedTuple):
 
 
 def brief_of(prepared: Prepared) -> Brief:
-    """Return the facts about a run that the other ranks need."""
+    """Return the facts about a run that other ranks need."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)
     assert isinstance(stream.source, Corpus)
@@ -323,7 +323,7 @@ def brief_of(prepared: Prepared) -> Brief:
 
 
 def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
-    """Train as a rank other than the first; the first rank has prepared the run and writes it.
+    """Train as a rank other than the first, which prepares and writes the run.
 
     Parameters
     ----------

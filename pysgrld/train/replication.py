@@ -1,4 +1,4 @@
-"""Replication of topics: how many new runs on resampled documents find each topic again.
+"""Replication of topics: how many new runs on resampled documents find each topic.
 
 The result is a statement about other texts like the corpus. Chains on one corpus share their
 documents, and chains that begin with the same clusters share their start: both agree more than runs
@@ -40,7 +40,7 @@ _SEED = 1910
 
 
 class Replication(NamedTuple):
-    """Similarity of the topics of each replicate to the topics of a run.
+    """Similarity of each replicate's topics to a run's topics.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Replication(NamedTuple):
 def replicate_topics(
     results: Results, runs: int, tell: Callable[[int, int], None] = lambda done, total: None
 ) -> Replication:
-    """Train new runs on resampled documents, and compare their topics with the topics of a run.
+    """Train new runs on resampled documents, and compare their topics with a run's topics.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def train_replicate(
     iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain on resampled documents, and return the mean of its topic draws.
+    """Train a chain on resampled documents, and return the mean of its draws of topics.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A request to train: a corpus, options, and the folder of runs."""
+"""A request to train: a corpus, options, and a folder of runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.run.machine import threads
 
 
 class Parent(NamedTuple):
-    """An earlier run from which a new run continues, as ``config.json`` records it.
+    """An earlier run that a new run continues, as recorded in ``config.json``.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Parent(NamedTuple):
 
 
 def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
-    """Raise an error if an input to be read several times is standard input, a pipe or a device.
+    """Raise an error if an input that must be read repeatedly is a pipe, a device or stdin.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
 
 
 class Request(NamedTuple):
-    """One request to train, from a command or a program.
+    """A request to train, from a command or a program.
 
     Attributes
     ----------
@@ -123,11 +123,11 @@ class Request(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Number of threads that this process may use for the training."""
+        """Number of threads that this process may use for training."""
         return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:
-        """Return the folders in which the run, or the chains, may be; nothing is read or created.
+        """Return possible folders of the run or chains, without reading or creating anything.
 
         Raises
         ------
@@ -153,7 +153,7 @@ _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 def going_on(
     choices: Choices, root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
-    """Return the request that resumes the run, or the chains, that ``--resume`` names.
+    """Return the request to resume the run or chains named by ``--resume``.
 
     Its options are the options of the run, updated by the options typed now. Its corpus is the
     stored corpus of the run. If an option about reading is typed, the inputs are compared, or read
@@ -222,7 +222,7 @@ def going_on(
 
 
 def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> Choices:
-    """Return the options that the user typed for a run, without its defaults."""
+    """Return the options that the user typed for a run, without defaults."""
     options_of_run = {
         n: value
         for n, value in options.plain().items()
@@ -245,7 +245,7 @@ def growing(
     forget: int | None = None,
     root: Path = ROOT,
 ) -> Request:
-    """Return the request for a new run that continues from the topics of an earlier run.
+    """Return the request for a new run that continues with an earlier run's topics.
 
     Its options are the options of the earlier run, updated by the options typed now. Its corpus is
     the inputs with the documents of the earlier run, or with only its vocabulary.

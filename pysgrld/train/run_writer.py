@@ -1,4 +1,4 @@
-"""Writing the record of a training while it runs: metrics, posterior samples and checkpoints."""
+"""Writing of a run's record during training: metrics, posterior samples and checkpoints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAILED_CHECKPOINTS = 3
 
 @dataclass
 class RunTotals:
-    """Totals of a run over all its starts.
+    """Totals over all starts of a run.
 
     Attributes
     ----------
@@ -47,12 +47,12 @@ class RunTotals:
 
     @property
     def tokens_per_second(self) -> float:
-        """Number of tokens per second of training; 0 before training."""
+        """Tokens per second of training; 0 before training."""
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
 
 
 class RunWriter:
-    """Writer of metrics, posterior samples and checkpoints of a run while it trains.
+    """Writer of a run's metrics, posterior samples and checkpoints during training.
 
     Parameters
     ----------
@@ -104,17 +104,17 @@ class RunWriter:
 
     @property
     def step(self) -> int:
-        """Number of iterations and Gibbs sweeps done."""
+        """Number of iterations plus Gibbs sweeps done."""
         return self.stage.step if self.stage else self.chain.step
 
     @cached_property
     def unigram(self) -> float:
-        """Score of the word frequencies; read it after a draw, which may set weights of words."""
+        """Score of word frequencies; read it only after a draw, which may set word weights."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and store it on disk if due: in full, or its top words only."""
+        """Take a posterior sample and, if due, store it on disk: in full, or only its top words."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -133,7 +133,7 @@ class RunWriter:
         self._keep(step, self.chain, due)
 
     def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
-        """Store the last draw of the Gibbs refinement on disk, if due.
+        """Store the Gibbs refinement's last draw on disk, if due.
 
         The first draw deletes the samples of training. Returns the draw in the form of a sample if
         it is stored, else None.
@@ -153,7 +153,7 @@ class RunWriter:
         return self._keep(stage.step, chain, due)
 
     def refinement_result(self) -> str:
-        """Return a line with score, number of draws and effective sizes of the refinement."""
+        """Return a line with the refinement's score, number of draws and effective sizes."""
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
@@ -165,7 +165,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a chain's sample if due: full (False) or top words (True); return it or None."""
+        """Store a chain's sample if due: full (False) or top words (True); return the sample or None."""
         if not due:
             return None
         sample = chain.sample()
@@ -177,7 +177,7 @@ class RunWriter:
         return sample
 
     def measure(self) -> None:
-        """Write a line of metrics, without changing the chain."""
+        """Write a line of metrics; the chain stays unchanged."""
         if self.measured == self.step:
             return
         self.measured = self.step
@@ -210,7 +210,7 @@ class RunWriter:
         self.reporter.evaluated(record)
 
     def save(self, *, keep: int, spare_training: bool, last: bool) -> bool:
-        """Write a checkpoint; return True if that succeeded.
+        """Write a checkpoint; return True if this succeeded.
 
         With ``spare_training`` the checkpoint at the end of training stays during a refinement.
 
@@ -249,7 +249,7 @@ class RunWriter:
 
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return a sample of a chain in the form that is stored: with topics as counts, if possible."""
+    """Return a chain's sample in its stored form, with topics as counts if possible."""
     law = chain.law()
     counts = law and as_counts(law, *sample[PHI].shape)
     if counts is None:

@@ -1,4 +1,4 @@
-"""The short chains with which training begins, and the clusters of their topics.
+"""The short chains at the start of training, and the clustering of their topics.
 
 Each chain has a separate seed and is trained a little longer than the warm-up; the draws of its
 last quarter are averaged. Ranks divide the chains among them: each rank trains its chains alone, on
@@ -45,7 +45,7 @@ _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
 class FirstTopics(NamedTuple):
-    """Initial topics of a chain instead of random ones, in the form that `Chain.begin_from` takes.
+    """Initial topics for a chain, in the form taken by `Chain.begin_from`.
 
     Attributes
     ----------
@@ -59,25 +59,25 @@ class FirstTopics(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised to stop training, by a callback that runs while a chain waits or between chains."""
+    """Raised in callbacks to stop training, while a chain waits or between chains."""
 
 
 class _OutOfTimeError(Exception):
-    """Raised when a short chain would take too long."""
+    """Raised if a short chain would take too long."""
 
 
 class ChainStore:
     """Storage of short chains; this base class stores nothing."""
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return the iteration and arrays of each stored chain, by the chain's number."""
+        """Return each stored chain's iteration and arrays, by chain number."""
         return {}
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store the state of a chain after the given iteration."""
+        """Store a chain's state after the given iteration."""
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None before they are chosen."""
+        """Return the numbers of the chains that the run uses, or None if not yet chosen."""
         return None
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -85,7 +85,7 @@ class ChainStore:
 
 
 def time_until(limit: float) -> Callable[[], float]:
-    """Return a function that returns the remaining seconds of a limit that starts now."""
+    """Return a function that gives the remaining seconds of a time limit that starts now."""
     end = time.monotonic() + limit
     return lambda: end - time.monotonic()
 
@@ -98,7 +98,7 @@ def clusters_of_topics(
     store: ChainStore | None = None,
     seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> FirstTopics | None:
-    """Train the short chains that the options require; return the means of their topic clusters.
+    """Train the short chains that the options demand; return the means of their topics' clusters.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Return the means of topic clusters of the used chains, or None on all ranks but the first."""
+    """Return means of topic clusters over the used chains; None on all ranks but the first."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)
@@ -205,7 +205,7 @@ def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
 
 
 class ShortChain:
-    """A short chain that one rank trains alone.
+    """A short chain, which a single rank trains.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class ShortChain:
     def train(
         self, stored: tuple[int, Mapping[str, Array]] | None, seconds_left: Callable[[], float]
     ) -> Floats:
-        """Return the mean topics of the chain, (K, V) float32, after its last iteration.
+        """Return the chain's mean topics, (K, V) float32, after its last iteration.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class ShortChain:
         return mean
 
     def _restored(self, stored: tuple[int, Mapping[str, Array]]) -> Chain:
-        """Return the stored chain, or a new chain if the stored arrays are not a valid state."""
+        """Return the stored chain, or a new one if the stored arrays are not a valid state."""
         iteration, arrays = stored
         chain = self._begin()
         try:

@@ -1,4 +1,4 @@
-"""Training at the request of a command or a program: prepare and lock the run, then train."""
+"""Training at the request of a command or program: prepare and lock a run, then train."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pysgrld.train.request import Request
 def train(
     request: Request, reporter: Reporter, watch: StopFlag | None = None, comm: Communicator = ALONE
 ) -> RunDirectory | None:
-    """Train a model on a corpus, or resume an unfinished run of the same configuration.
+    """Train a model on a corpus, or resume an unfinished run with the same configuration.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def train(
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """Set the exit code of an early stop to one that makes the batch system requeue the job.
+    """Set the exit code of early stops to one at which the batch system requeues the job.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def ending_with(exit_code: int | None) -> Iterator[None]:
 
 
 class Stoppable:
-    """A listener that forwards all calls, and aborts reading a corpus if training must stop."""
+    """A listener that forwards all calls, and ends the reading of a corpus if training must stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show the progress of reading the corpus; raise an error if training must stop."""
+        """Show the progress of reading; raise an error if training must stop."""
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(

@@ -242,7 +242,7 @@ def _plain(name: str) -> str:
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the only field with long texts; None if there is no such field, or more than one."""
+    """Return the only field with long texts; None if no field or several fields have them."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):

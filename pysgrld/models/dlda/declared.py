@@ -1,4 +1,4 @@
-"""Deep LDA as a model: its options, defaults, and the modules of its parts."""
+"""Deep LDA as a model: its options, its defaults, and the modules that implement it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Return an option with the two numbers of a prior as its value."""
+    """Return an option whose value is the two numbers of a prior."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -114,7 +114,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     spacing = 2
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse widths given twice, priors of missing layers, and priors of shapes without ``gibbs``."""
+        """Raise an error for widths given twice, priors of missing layers, or unused shape priors."""
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} does not apply to --algo {algo}: leave it out")
@@ -129,7 +129,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the layers, the prior of each layer, and the number of sweeps."""
+        """Resolve the layers, each layer's prior, and the number of sweeps."""
         from pysgrld.models.seeds import resolve_seeds
 
         if "topics" in user_set and value["topics"]:
@@ -160,7 +160,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of topics, minibatches, current documents, and persistent documents."""
+        """Return the bytes for topics, minibatches, current documents, and persistent documents."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -173,7 +173,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics of all layers and the gamma shapes of the top layer."""
+        """Start the chain of all layers' topics and of the top layer's gamma shapes."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 

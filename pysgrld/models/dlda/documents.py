@@ -1,4 +1,4 @@
-"""Documents of deep LDA, the Poisson gamma belief network, by upward-downward Gibbs given topics.
+"""Documents of deep LDA, sampled given the topics by upward-downward Gibbs sampling.
 
 Cong, Chen, Liu and Zhou (2017), section 2; the equations are in docs/deep-lda.md. Kernel:
 cpp/kernels/documents_deep.cpp.
@@ -27,7 +27,7 @@ HELD = 9
 
 
 def name_of(layer: int) -> str:
-    """Return the name of the topics of a layer, counted from 0: phi, phi2, phi3, ...
+    """Return the name of a layer's topics: phi, phi2, phi3, ...; layers are counted from 0.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def name_of(layer: int) -> str:
 
 
 class Hyper(NamedTuple):
-    """Constants of the documents' variables: of the Beta prior of p^(2), and the Gamma prior of c."""
+    """Hyperparameters of the documents' variables: the Beta prior of p^(2), the Gamma prior of c."""
 
     a0: float
     b0: float
@@ -52,7 +52,7 @@ class Hyper(NamedTuple):
 
 
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Return the blocks of a deep model: topics of every layer, and gamma shapes of the top layer.
+    """Return the blocks of a deep model: each layer's topics, and the top layer's gamma shapes.
 
     Seeds apply to the topics over words. Published settings start as in the papers, at
     Gamma(1), not at the corpus's scale.
@@ -102,7 +102,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
 
 def hyper_of(options: DeepLDAOptions) -> Hyper:
-    """Return the constants of the documents' variables in resolved options.
+    """Return the hyperparameters of the documents' variables from resolved options.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def hyper_of(options: DeepLDAOptions) -> Hyper:
 
 
 class DeepDocuments(DocumentSampler):
-    """Documents of a deep model by upward-downward Gibbs sampling.
+    """Documents of a deep model, sampled by upward-downward Gibbs sampling.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class DeepDocuments(DocumentSampler):
         self._work, self._threads = core.Workspace(), threads
 
     def keep(self, documents: Documents) -> None:
-        """Keep theta, rates and totals of all documents between visits, and the number of visits."""
+        """Store theta, rates and totals of all documents between visits, and the number of visits."""
         n, wide = len(documents), sum(padded(k) for k in self.layers)
         self._kept = {
             "theta": np.zeros((n, wide), np.float32),
@@ -169,7 +169,7 @@ class DeepDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the local variables of the minibatch's documents, and return the counts of every block.
+        """Sample the local variables of a minibatch's documents, and return each block's counts.
 
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
@@ -222,12 +222,12 @@ class DeepDocuments(DocumentSampler):
         return Collected((words,), (*above, tables, np.array([words.sum()])), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Return theta, rates and totals of all documents, if they persist between visits."""
+        """Return theta, rates and totals of all documents, if they are stored between visits."""
         return self._kept | {"visited": self._visited} if self._kept else {}
 
 
 def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocuments:
-    """Return the sampler of documents that the resolved options define.
+    """Return the document sampler that the resolved options define.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
 
 
 def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
-    """Return the arguments of the kernel that describe the topics."""
+    """Return the kernel arguments that describe the topics."""
     phi = [parts[name_of(i)] for i in range(len(layers))]
     means = [np.zeros(padded(k), np.float32) for k in layers]
     if flat:
@@ -272,7 +272,7 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
 
 
 def prior_mean(parts: Draw, layers: tuple[int, ...], layer: int) -> Doubles:
-    """Compute the prior mean of the proportions of a layer in an unseen document.
+    """Compute the prior mean of an unseen document's proportions in a layer.
 
     Parameters
     ----------

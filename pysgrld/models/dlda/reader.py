@@ -1,4 +1,4 @@
-"""Reading runs of deep LDA: topic proportions of each layer, predictions, and the tree of topics."""
+"""Reading deep LDA runs: each layer's topic proportions, predictions, and the topic tree."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 
 def deep_readers(options: DeepLDAOptions) -> Readers:
-    """Return a factory of readers of documents for deep LDA with resolved options."""
+    """Return a factory of document readers for deep LDA with resolved options."""
     longest = core.MAX_COLLECTED // (DeepReader.NEW // 2)
     return Readers(tuple(options.layers), longest, partial(DeepReader, options))
 
 
 class DeepReader(Reader):
-    """Documents read by upward-downward Gibbs sampling of their local variables with fixed topics.
+    """Reader that samples documents' local variables by upward-downward Gibbs with fixed topics.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DeepReader(Reader):
         return len(self._rate) == 0
 
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
-        """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
+        """Return the mean proportions of every layer's topics, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n). The result is the mean
         of that distribution, with the expected n of the split, averaged over the kept sweeps.
@@ -112,7 +112,7 @@ class DeepReader(Reader):
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of every scored entry: sum over k of the mean proportion times phi."""
+        """Return each scored entry's probability: the sum over k of mean proportion times phi."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
             # add Poisson rates of the scored entries, and their sums over the vocabulary
@@ -124,7 +124,7 @@ class DeepReader(Reader):
         return self._mixture(parts, scored, first)
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics, (n, K_l): the prior mean for empty documents."""
+        """Return the proportions of a layer's topics, (n, K_l); empty documents have the prior mean."""
         layer_theta = self.proportions(key, parts, how)[layer][:, : self.layers[layer]]
         theta: Doubles = layer_theta.astype(np.float64)
         theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, layer)
@@ -132,7 +132,7 @@ class DeepReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
-        """Continue the documents' chains; return the last sweep's theta, and token counts given it.
+        """Continue the documents' chains; return the last sweep's theta and its token counts.
 
         For layer 1 these are the token counts of the last sweep. Above layer 1, a topic's tokens are
         distributed over the topics of the next layer as expected given theta: in proportion to phi_kj
@@ -173,7 +173,7 @@ class DeepReader(Reader):
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
 
     def token_topics(self, key: Key, parts: Draw, top_layer: int) -> Int32s:
-        """Continue the documents' chains, and draw the topic of every token, (N,), given theta.
+        """Continue the documents' chains, and draw each token's topic, (N,), given theta.
 
         The probability is proportional to phi_wk theta_k in layer 1; above, it is proportional to
         phi_kj theta_j, with k the token's topic in the layer below.
@@ -189,7 +189,7 @@ class DeepReader(Reader):
         return z
 
     def _layer(self, vectors: Floats, layer: int) -> Doubles:
-        """Return the part of a layer, (n, K_l), of vectors for all layers."""
+        """Return one layer's part, (n, K_l), of vectors that cover all layers."""
         begin = sum(self._wide[:layer])
         vectors_of_layer: Doubles = vectors[:, begin : begin + self.layers[layer]].astype(
             np.float64
@@ -197,7 +197,7 @@ class DeepReader(Reader):
         return vectors_of_layer
 
     def shares(self, layer: int) -> Doubles:
-        """Return the expected token shares of a layer's topics in the current state, (K_l,)."""
+        """Return each topic's expected share of a layer's tokens in the current state, (K_l,)."""
         theta = self._layer(self._theta, layer)
         lengths = self.documents.lengths[:, None]
         total = theta.sum(axis=1, keepdims=True)
@@ -216,7 +216,7 @@ class DeepReader(Reader):
         )
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Return the perplexity of samples weighted by their total rate (Cong et al. 2017, section 5)."""
+        """Return the perplexity of rate-weighted samples (Cong et al. 2017, section 5)."""
         if len(self._rate) != len(scored.indices):
             return {}
         totals = np.repeat(self._total, np.diff(scored.indptr))
@@ -225,7 +225,7 @@ class DeepReader(Reader):
         return {"rate_weighted_perplexity": math.exp(-log_p / int(scored.counts.sum()))}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they continue exactly."""
+        """Return the state of the documents' chains, from which they can continue exactly."""
         return {
             "theta": self._theta,
             "rates": self._rates,
@@ -234,7 +234,7 @@ class DeepReader(Reader):
         }
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Continue from `arrays`.
+        """Continue from the state that `arrays` returned.
 
         Raises
         ------
@@ -265,7 +265,7 @@ DEEP_PERPLEXITY = replace(
 
 
 class DeepFitted(AdmixtureFitted):
-    """A trained run of deep LDA, for reading: topics of several layers, each over the layer below.
+    """A trained deep LDA run, for reading: several layers of topics, each over the layer below.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class DeepFitted(AdmixtureFitted):
         super().__init__(record, threads, parts, deep_readers(options))
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return Phi1 Phi2 ... Phi_l, the topics of a layer over the words, (V, Kp)."""
+        """Return a layer's topics over words, Phi1 Phi2 ... Phi_l, (V, Kp)."""
         phi = draw["phi"]
         for i in range(1, layer + 1):
             phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
@@ -290,7 +290,7 @@ class DeepFitted(AdmixtureFitted):
     def tree(
         self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
     ) -> list[Node] | None:
-        """Return the tree of active topics below the top layer's topics, each with its first words.
+        """Return the tree of active topics, from the top layer down, each with its first words.
 
         A topic has an edge to a topic below if its weight in the column of Phi is at least three
         times that of an even split. The use of a topic of the top layer is its shape in r.

@@ -11,7 +11,7 @@ from pysgrld.options.word_files import FoundSeeds
 
 @dataclass(frozen=True, kw_only=True)
 class DeepLDAOptions(Resolved):
-    """Resolved options of deep LDA: ``topics`` is K of layer 1, and ``eta`` has a value per layer."""
+    """Resolved options of deep LDA; ``topics`` is K of layer 1, and ``eta`` has one value per layer."""
 
     topics: int
     scale_weight: Steps
@@ -28,5 +28,5 @@ class DeepLDAOptions(Resolved):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics of each layer, the lowest first."""
+        """Number of topics in each layer, from the lowest layer up."""
         return self.layers

@@ -1,4 +1,4 @@
-"""Births and deaths of components of a mixture: docs/internals/mathematics.md, "Births and deaths".
+"""Births and deaths of mixture components (docs/internals/mathematics.md, "Births and deaths").
 
 This is a Metropolis-Hastings step on the partition of documents, given the concentration. Weights and
 probabilities of components are integrated out, so the chain must redraw both afterwards. The step
@@ -31,7 +31,7 @@ SHARE, STEPS = 0.05, 20
 
 
 class Births:
-    """Proposals of births and deaths of components, for given documents and priors.
+    """Proposals that add or remove components, for given documents and priors.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Births:
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
-        """Propose a birth, a death, or neither, and return the resulting allocations.
+        """Propose a birth, a death, or no change, and return the resulting allocations.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Births:
         return moved
 
     def _counted(self, documents: Documents, z: Int32s, components: int) -> Doubles:
-        """Return each component's counts of words and, in the last row, of documents, (V + 1, J)."""
+        """Return each component's word counts and, in the last row, document counts, (V + 1, J)."""
         sizes = np.bincount(z, minlength=components).astype(np.float64)
         return np.vstack((count_words(documents, z, self.words, components), sizes))
 
@@ -122,7 +122,7 @@ class Births:
         )
 
     def _means(self, counts: Doubles) -> tuple[Doubles, Doubles]:
-        """Return the logs of the expected probabilities of words, (V, J), and of component sizes."""
+        """Return the logs of expected word probabilities, (V, J), and of component sizes, (J,)."""
         log_phi: Doubles = log(self.base + counts[:-1])
         log_phi -= log(self.words * self.base + counts[:-1].sum(axis=0))
         return log_phi, log(counts[-1])
@@ -130,7 +130,7 @@ class Births:
     def _spread(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate documents to other components, and return the log probability of that allocation.
+        """Allocate a component's documents to other components; return the log probability of it.
 
         The allocation is `z` if that is given; else it is drawn with the uniforms `u`.
         """
@@ -148,7 +148,7 @@ class Births:
         return components, float(log_p.sum())
 
     def _gathered(self, counts: Doubles, d: int) -> Doubles:
-        """Return the log odds that each document joins a component born around document d."""
+        """Return each document's log odds of joining a new component born around document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
         parent = documents.take(np.array([d]))

@@ -1,4 +1,4 @@
-"""The chain of a Dirichlet-process mixture, in which the number of components changes."""
+"""The Markov chain of a Dirichlet-process mixture, whose number of components varies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
 
 
 class MixtureChain(Mixture, Chain):
-    """A chain of a mixture with minibatches of a corpus.
+    """A mixture's chain that uses minibatches of a corpus.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class MixtureChain(Mixture, Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Ratio of the components' variance to the posterior's that is due to minibatch noise alone."""
+        """Factor by which minibatch noise alone inflates the components' posterior variance."""
         if self.sampler.whole_corpus:
             return 1.0
         return noise_inflation(
@@ -63,7 +63,7 @@ class MixtureChain(Mixture, Chain):
         )
 
     def remarks(self) -> Iterator[Message]:
-        """Yield a remark on how much minibatches widen the posterior of components."""
+        """Yield a message on how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
             yield Message(
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
@@ -95,17 +95,17 @@ class MixtureChain(Mixture, Chain):
         return Visit(len(documents), documents.tokens, h)
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a kept sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""
+        """Return the arrays of a stored sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""
         draw = self.draw()
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics: numbers of components, and the concentration."""
+        """Return metrics: the numbers of components, and the concentration."""
         return numbers_of_components(self.sizes) | {"concentration": self.concentration}
 
 
 def numbers_of_components(sizes: Array) -> dict[str, int]:
-    """Count the components with at least one document, and with at least ten.
+    """Count the components that have at least one document, and at least ten.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def numbers_of_components(sizes: Array) -> dict[str, int]:
 
 
 def settings_of(options: MixtureOptions) -> Settings:
-    """Return the mixture settings of resolved options.
+    """Return the mixture settings that the resolved options define.
 
     Parameters
     ----------

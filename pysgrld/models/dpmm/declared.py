@@ -1,4 +1,4 @@
-"""The Dirichlet-process mixture as a model: its options, defaults, and the modules of its parts."""
+"""The Dirichlet-process mixture as a model: options, defaults, and modules that implement it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class MixtureModel(Model["MixtureOptions"]):
     expected_topics = EXPECTED
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse several priors of words, and options of sticks for samplers without sticks."""
+        """Raise an error for several word priors, or stick options of samplers without sticks."""
         if "dp-stick-step" in settings and algo not in STEPS:
             raise UsageError(f"--dp-stick-step does not apply to --algo {algo}: leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
@@ -145,7 +145,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the prior and the step sizes; switch off options that mixtures do not use."""
+        """Resolve the prior and the step sizes; switch off options that mixtures do not have."""
         eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
@@ -166,7 +166,7 @@ class MixtureModel(Model["MixtureOptions"]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of the expected number of components, and of the documents."""
+        """Return the bytes for the expected number of components, and for the documents."""
         from pysgrld.core import padded
         from pysgrld.models.dpmm.likelihood import CELLS
 
@@ -183,7 +183,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def chain(
         self, options: MixtureOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of components and of documents' allocations to them."""
+        """Start the chain of components, to which documents are allocated."""
         from pysgrld.models.dpmm.chain import MixtureChain
 
         return MixtureChain(
@@ -193,14 +193,14 @@ class MixtureModel(Model["MixtureOptions"]):
     def scorer(
         self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole documents by their log predictive density."""
+        """Return a scorer of whole documents by log predictive density."""
         from pysgrld.models.dpmm.score import MixtureScorer
 
         return MixtureScorer(held_out, options, words)
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return True if components have no order, which is the default if all of them are redrawn.
+    """Return True if components have no order, the default for samplers that redraw all of them.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ NEIGHBOURS = 2000
 
 
 class MixtureFitted(Fitted):
-    """A trained run of a mixture, for reading: one layer of components.
+    """A trained mixture run, for reading; it has one layer of components.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The chain in its state at the newest checkpoint.
+        """The chain in its state at the latest checkpoint.
 
         Raises
         ------
@@ -75,38 +75,38 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Number of components up to the last one that has documents, as a tuple of one."""
+        """Number of components up to the last one with documents, as a tuple of length one."""
         return (self.mixture.components,)
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint."""
+        """The draw at the latest checkpoint."""
         return self.mixture.draw()
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the shapes of the matrices in a kept sample: of J components, and of J + 1 weights."""
+        """Return the required shapes of a stored sample's matrices: J components, J + 1 weights."""
         components = max(1, len(sample["phi"]))
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample for these words, or for all words if None."""
+        """Return a stored sample as a draw, for the given words or for all words if None."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the components over the words in a kept sample, (J, V)."""
+        """Return the components' distributions over words in a stored sample, (J, V)."""
         del layer  # there is one layer
         return sample["phi"]
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the components over the words, (V, J)."""
+        """Return the components' distributions over words, (V, J)."""
         del layer  # there is one layer
         return draw["phi"]
 
     # ---- documents
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return the probability of each component for documents, (n, J): the weights if one is empty."""
+        """Return each document's probability of each component, (n, J); for an empty one, the weights."""
         del ids, layer  # nothing is random, and there is one layer
         # log 0 is minus infinity: documents that underflow in single precision get the weights
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
@@ -115,7 +115,7 @@ class MixtureFitted(Fitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the component of each document: its proportion is 1, and that of other components is 0.
+        """Draw each document's component; the document's proportion is 1 for it and 0 for others.
 
         All draws use the components of the newest checkpoint, as components of different samples
         do not correspond to each other. A sample's iteration only keys the random numbers of its
@@ -132,12 +132,12 @@ class MixtureFitted(Fitted):
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Return for every token the component drawn for its document, (N,)."""
+        """Return the component of each token, (N,), which is drawn once per document."""
         drawn = next(self.document_draws([(self.record.step, {})], documents, ids, layer))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the weight of each component: its expected share of future documents, (J,)."""
+        """Return each component's weight, the expected share of future documents, (J,)."""
         del documents, layer
         w: Doubles = self.current["w"][:-1].astype(np.float64)
         return w
@@ -149,24 +149,24 @@ class MixtureFitted(Fitted):
     # ---- components
 
     def shown(self, layer: int) -> Int64s:
-        """Return the components that have documents, ascending."""
+        """Return the components with documents, ascending."""
         del layer  # there is one layer
         return np.flatnonzero(self.mixture.sizes)
 
     def counts(self) -> Int64s | None:
-        """Count the training documents of each component."""
+        """Count the training documents in each component."""
         return self.mixture.sizes
 
     def numbers(self) -> dict[str, int]:
-        """Count the components with at least one document, and with at least ten."""
+        """Count the components that have at least one document, and at least ten."""
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the arrays that are exported with the components: their weights."""
+        """Return the weights of components, which are exported with them."""
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return the quantities of a draw that do not depend on components' names, by keys of `titles`.
+        """Return quantities of a draw that do not depend on component names, by keys of `titles`.
 
         Without held-out documents, quantities on documents with a common component are omitted.
         """

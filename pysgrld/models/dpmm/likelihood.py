@@ -1,4 +1,4 @@
-"""Log densities of count vectors, without the multinomial coefficient, which is equal in all models."""
+"""Log densities of count vectors, without the multinomial coefficient, the same in all models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CELLS = 1 << 18
 
 
 def logsumexp(logs: Doubles) -> Doubles:
-    """Return the logarithm of the sums of exponentials along rows, (n,).
+    """Return the log of each row's sum of exponentials, (n,).
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the logarithm of the gamma function, quickly for values with many repetitions.
+    """Return the log gamma function of values; fast if many values are equal.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def log_gamma(values: Array) -> Doubles:
 
 
 def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
-    """Count the words of each component's documents, (V, J); whole numbers are exact below 2^53.
+    """Count the words of each component's documents, (V, J); counts below 2^53 are exact.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Yield the indices of n documents, in groups with at most `CELLS` products with components.
+    """Yield the indices 0 to n - 1 in groups, with at most `CELLS` document-component pairs each.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def log_mixture(
     log_weights: Doubles,
     log_left: Doubles | None = None,
 ) -> Doubles:
-    """Return the log density of documents under a mixture, (n,).
+    """Return documents' log densities under a mixture, (n,).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def log_mixture(
 def responsibilities(
     documents: Documents, log_phi: Doubles | Floats, log_weights: Doubles
 ) -> Doubles:
-    """Return the probability of each component of a document, (n, J) float64; rows sum to 1.
+    """Return each document's probability of each component, (n, J) float64; rows sum to 1.
 
     By Bayes' theorem this is w_j prod_w phi_jw^n_w over its sum. A document without words gets the
     weights. So does a document with words that no component explains at the precision of ``log_phi``:
@@ -176,7 +176,7 @@ def responsibilities(
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
-    """Return the log density of documents under a component drawn from the prior, (n,).
+    """Return documents' log densities under a component drawn from the prior, (n,).
 
     Parameters
     ----------

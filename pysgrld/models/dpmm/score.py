@@ -31,7 +31,7 @@ LOG_PREDICTIVE = Score(
 
 
 class MixtureScorer(DensityScorer):
-    """A scorer of mixtures on whole documents.
+    """A scorer of mixtures by whole documents.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class MixtureScorer(DensityScorer):
         self._prior = prior_predictive(whole, words, options.eta)
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log density of every document under a draw; ``phi`` has the rows of `words`.
+        """Return documents' log densities under a draw, whose ``phi`` has the rows of `words`.
 
         Raises
         ------
@@ -67,13 +67,13 @@ class MixtureScorer(DensityScorer):
         return log_densities
 
     def average(self) -> Estimate:
-        """Return the averaged score so far; NaN before the first sample."""
+        """Return the averaged score so far, or NaN before the first sample."""
         if not self.samples:
             return super().average()
         return Estimate.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of the training documents' word frequencies, each count increased by 0.01."""
+        """Return the score of a unigram model: training word counts plus 0.01 each."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])

@@ -1,4 +1,4 @@
-"""Dirichlet-process mixture of multinomials, by slice sampling over a growing number of components.
+"""Dirichlet-process mixture of multinomials, by slice sampling with components added as needed.
 
     v_j ~ Beta(1, c),  w_j = v_j prod_{l<j} (1 - v_l),  phi_j ~ Dirichlet(base),  z_i ~ w,
     x_i ~ Multinomial(n_i, phi_{z_i}),  c ~ Gamma(shape, rate)
@@ -87,7 +87,7 @@ class Settings(NamedTuple):
 
 
 class Mixture:
-    """The Markov chain of a mixture: sticks, components, concentration, allocations of documents.
+    """A mixture's Markov chain: sticks, components, concentration, and allocations of documents.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ class Mixture:
 
     @property
     def components(self) -> int:
-        """Number of components up to the last occupied one."""
+        """Number of components up to the last one with documents."""
         return self._log_sticks.shape[1]
 
     @property
     def sizes(self) -> Int64s:
-        """Number of documents of each component, (J,)."""
+        """Number of documents in each component, (J,)."""
         return np.bincount(self.z, minlength=self.components)
 
     @property
@@ -153,7 +153,7 @@ class Mixture:
 
     @property
     def log_weights(self) -> tuple[Doubles, float]:
-        """Logarithms of the weights w_j, (J,), and of the rest of the stick."""
+        """Logs of the weights w_j, (J,), and of the remaining stick."""
         one, two = self._log_sticks
         whole = logaddexp(one, two)
         log_rest = np.cumsum(two - whole)
@@ -219,7 +219,7 @@ class Mixture:
         self.step += 1
 
     def _draw_concentration(self) -> None:
-        """Draw c given the sticks, or given the number of occupied components.
+        """Draw c given the sticks, or given the number of components with documents.
 
         Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas.
         """
@@ -240,7 +240,7 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
-        """Move sticks and components, given the allocations of a set of documents."""
+        """Update sticks and components, given the allocations of a set of documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
@@ -312,7 +312,7 @@ class Mixture:
         return Key(self.seed, self.chain, self.step)
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
-        """Make one CIR transition of each cell towards Gamma(shape); a fresh draw if h is infinite."""
+        """Make a CIR transition of each element towards Gamma(shape); a fresh draw if h is infinite."""
         moved = np.ascontiguousarray(log_g, np.float64).copy()
         core.simplex_scir_log(
             log_g=moved,
@@ -325,18 +325,18 @@ class Mixture:
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Return v and 1 - v of each stick, (2, J), given its pair of gamma variates."""
+        """Return v and 1 - v of each stick, (2, J), from the stick's two gamma variates."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
     def _uniforms(
         self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
     ) -> Doubles:
-        """Return uniforms of the iteration; a document uses ordinal 0 for its slice, 1 for births."""
+        """Return uniforms of this iteration; a document uses ordinal 0 for its slice, 1 for births."""
         return core.uniforms(entity, ordinal, purpose=purpose, **self.key._asdict())
 
     def _swap_labels(self) -> None:
-        """Swap labels of pairs of components: first pairs with documents, then neighbours.
+        """Swap labels of pairs of components: first of any two with documents, then of neighbours.
 
         These are exact Metropolis steps given the allocations of all documents, not only of the
         minibatch. Pairs have no component in common, so all pairs of one kind are decided at once.
@@ -373,7 +373,7 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
-        """Draw slices, break the stick down to the smallest slice, and allocate documents to components.
+        """Draw slices, break the stick down to the smallest slice, and allocate documents.
 
         ``chunks`` is the number of chunks of new components drawn before.
         """
@@ -404,7 +404,7 @@ class Mixture:
         )
 
     def _grow(self, chunk: int, n: int) -> None:
-        """Break the stick further: draw n new components from the prior."""
+        """Break the stick further, by drawing n new components from the prior."""
         stream = _FRESH + 2 * chunk
         prior = np.array([[1.0], [self.concentration]])
         sticks = self._gamma(np.zeros((2, n)), prior, stream)
@@ -418,7 +418,7 @@ class Mixture:
     # ---- draws and scores
 
     def log_predictive(self, documents: Documents, *, leftover: bool = True) -> Doubles:
-        """Compute the log density of each document under the current components, (n,).
+        """Compute documents' log densities under the current components, (n,).
 
         The multinomial coefficient is left out.
 
@@ -439,7 +439,7 @@ class Mixture:
         return logs
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` (R, J) of these words, or of all if None, and ``w`` (J + 1,).
+        """Return the draw: ``phi`` (R, J) for the given words (None: all), and ``w`` (J + 1,).
 
         The last weight is the rest of the stick.
         """
@@ -460,7 +460,7 @@ class Mixture:
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays` as they were after ``step`` iterations.
+        """Continue from the `arrays` of a chain after ``step`` iterations.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""Dynamic topics: the words of a topic change from one time slice to the next."""
+"""Dynamic topics, whose word probabilities change from one time slice to the next."""

@@ -1,4 +1,4 @@
-"""The block of dynamic topics, random walks of log weights of words over time slices; and its start.
+"""The block of dynamic topics (random walks of words' log weights over slices), and its start.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -21,7 +21,7 @@ from pysgrld.types import Block, Documents, Int64s
 
 
 def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, ...]:
-    """Return the topics over V words in T slices.
+    """Return the block of topics over V words in T slices.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ _SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
 def steady_chain(
     options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
 ) -> BlockChain:
-    """Start a chain of LDA over the same documents, without their times.
+    """Start an LDA chain on the same documents, ignoring their times.
 
     Parameters
     ----------
@@ -118,5 +118,5 @@ class WithoutSlices(NamedTuple):
     source: Source
 
     def take(self, ids: Int64s) -> Documents:
-        """Gather documents, in this order."""
+        """Return the documents with the given ids, in the given order."""
         return replace(self.source.take(ids), slices=None, copies=1)

@@ -1,4 +1,4 @@
-"""Dynamic topics as a model: its options, defaults, and the modules of its parts."""
+"""Dynamic topics as a model: options, defaults, and the modules that implement it."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class DynamicModel(Model["DynamicOptions"]):
     adds_up = True
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column of time and the length of a slice."""
+        """Return the column of times and the length of a slice."""
         assert column is not None  # the option is required
         return column, asked_for(slices)
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, the prior of documents, slices, and the size of minibatches."""
+        """Resolve the topics, the documents' prior, the slices, and the minibatch size."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
@@ -120,7 +120,7 @@ class DynamicModel(Model["DynamicOptions"]):
             )
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[Message]:
-        """Yield a remark on the slices, which lists slices without documents."""
+        """Yield a message about the slices, which lists those without documents."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (
@@ -135,7 +135,7 @@ class DynamicModel(Model["DynamicOptions"]):
         yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of topics in all slices, minibatches, and current documents."""
+        """Return the bytes for all slices' topics, minibatches, and current documents."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -163,7 +163,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def chain(
         self, options: DynamicOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics in all slices."""
+        """Start the chain of all slices' topics."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.blocks import blocks
         from pysgrld.models.token_topics import GibbsDocuments
@@ -190,7 +190,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def short_chain(
         self, options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a short chain of topics that do not change over time: all slices start with them."""
+        """Start a short chain whose topics do not change over time; they initialise all slices."""
         from pysgrld.models.dtm.blocks import steady_chain
 
         return steady_chain(options, stream, corpus, run_on)
@@ -198,7 +198,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains with an accept step that start from the topics of a minibatch chain."""
+        """Return chains with an accept step that start from a minibatch chain's topics."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import chains_from
@@ -209,7 +209,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer by document completion that uses the topics of each document's slice."""
+        """Return a scorer by document completion with the topics of each document's slice."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.token_reader import gibbs_readers
 

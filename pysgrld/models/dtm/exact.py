@@ -1,4 +1,4 @@
-"""Metropolis refinement of dynamic topics: chains over the whole corpus with an accept step."""
+"""Metropolis refinement of dynamic topics, by chains over the whole corpus with an accept step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """One chain of Metropolis-adjusted steps over the whole corpus, starting at the end of training."""
+    """A chain of Metropolis-adjusted steps over the whole corpus, from the end of training on."""
 
     algo = "mala"
     method = "Gibbs sampling and steps that are accepted or not"
@@ -24,7 +24,7 @@ class ExactDynamic(ExactTokens):
     def parts(
         options: DynamicOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], GibbsDocuments]:
-        """Return the block of topics, and the documents, sampled by Gibbs given the topics."""
+        """Return the block of topics, and the documents, which are sampled by Gibbs given topics."""
         words = chain.topics.shape[0] // chain.topics.copies
         return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,
@@ -41,7 +41,7 @@ class ExactDynamic(ExactTokens):
         other_chains: Sequence[ExactDynamic] = (),
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Sample the topics of all tokens and move the topics over words, ``sweeps`` times.
+        """Sample all tokens' topics and update the topics over words, ``sweeps`` times.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class ExactDynamic(ExactTokens):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
-        """Return the current probabilities of the watched words, which are a posterior draw."""
+        """Return the current probabilities of the watched words, a posterior draw."""
         watched = self._watched
         phi = self.states[self.topics.name].rows(watched.rows)
         probabilities: Doubles = phi[np.arange(len(phi)), watched.topics].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Reading runs of dynamic topics: topics in each time slice, and their means over slices."""
+"""Reading dynamic-topic runs: topics in each time slice, and their means over slices."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class DynamicFitted(AdmixtureFitted):
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the time slices, the earliest first."""
+        """Names of the time slices, from the earliest on."""
         names: tuple[str, ...] = self.record.options.found_slices.names
         return names
 
     @property
     def slice_shares(self) -> Doubles:
-        """Share of each slice in the training tokens, (T,)."""
+        """Each slice's share of the training tokens, (T,)."""
         tokens = np.array(self.record.options.found_slices.tokens, np.float64)
         if not tokens.sum():
             tokens = np.ones(len(self.slices))
@@ -58,12 +58,12 @@ class DynamicFitted(AdmixtureFitted):
         return shares
 
     def in_slices(self, draw: Draw) -> Floats:
-        """Return the topics over the words in each time slice, (T, K, V), without copying."""
+        """Return the topics over words in each time slice, (T, K, V), as a view."""
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # word-major
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the topics over the words in a kept sample, (K, V), averaged over slices."""
+        """Return a stored sample's topics over words, (K, V), averaged over slices."""
         del layer  # there is one layer
         phi, shares = sample["phi"], self.slice_shares
         mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
@@ -72,7 +72,7 @@ class DynamicFitted(AdmixtureFitted):
         return mean.astype(np.float32)
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the topics over the words, (V, Kp) float32, averaged over slices."""
+        """Return the topics over words, (V, Kp) float32, averaged over slices."""
         del layer  # there is one layer
         phi, shares = draw["phi"], self.slice_shares
         mean = np.zeros((len(phi) // len(shares), phi.shape[1]))
@@ -83,5 +83,5 @@ class DynamicFitted(AdmixtureFitted):
         return phi_of_words
 
     def word_prior(self) -> float:
-        """Return 0: words have no Dirichlet prior."""
+        """Return 0, because words have no Dirichlet prior."""
         return 0.0

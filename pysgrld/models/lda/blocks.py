@@ -18,7 +18,7 @@ MOST_ALPHA = 0.25
 
 
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Return the blocks of the model: topics over words, and learned priors.
+    """Return the model's blocks: topics over words, and learned priors.
 
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, with the default of a fixed alpha as its mean.
     Published settings start as in the papers, at Gamma(1), not at the corpus's scale.

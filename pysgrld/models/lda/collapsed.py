@@ -1,4 +1,4 @@
-"""Documents of LDA under collapsed Gibbs: the chain's state is the topics of all tokens.
+"""Documents of LDA by collapsed Gibbs sampling; the state is the topics of all tokens.
 
 Kernel: cpp/kernels/documents_collapsed.cpp.
 """
@@ -23,7 +23,7 @@ LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents by collapsed Gibbs sampling: each token's topic given the topics of all other tokens.
+    """Documents by collapsed Gibbs sampling, which draws a token's topic given those of all others.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ class CollapsedDocuments(TokenTopics):
         self.visited: Int64s = np.zeros(1, np.int64)
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Draw initial topics of all tokens, by some sweeps given the topics over words."""
+        """Draw initial topics for all tokens, by several sweeps given the topics over words."""
         self.sample_first(key, draw, batch, self._threads)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Draw the topic of each token given all other tokens' topics; return counts of words by topic.
+        """Draw each token's topic given the others', and return word counts by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
@@ -70,7 +70,7 @@ class CollapsedDocuments(TokenTopics):
         batch: Minibatch,
         waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
-        """Visit the documents of several chains on one thread, in turn token by token.
+        """Visit the documents of several chains on one thread, alternating between chains at each token.
 
         The result is that of `visit` of each chain. In a chain each draw waits for the draw before
         it, so two chains together take little longer than one.
@@ -149,7 +149,7 @@ class CollapsedDocuments(TokenTopics):
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:
-        """Return eta of the cells."""
+        """Return the prior eta of each word in each topic."""
         (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
         priors = np.full((1 + len(seeded), padded(k)), eta)
@@ -164,7 +164,7 @@ class CollapsedDocuments(TokenTopics):
 
 
 class _Prior(NamedTuple):
-    """The prior of the cells: its distinct rows, the row of each word, and sums over all V words."""
+    """Prior of words in topics: distinct rows, the row of each word, and sums over all V words."""
 
     rows: Floats
     of: Int32s

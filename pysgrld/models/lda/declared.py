@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation as a model: its options, defaults, and the modules of its parts."""
+"""Latent Dirichlet allocation as a model: options, defaults, and modules that implement it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse several priors of words, and persistent documents with minibatches."""
+        """Raise an error for several word priors, or for persistent documents with minibatches."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
@@ -142,7 +142,7 @@ class LDAModel(Model["LDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, priors, and sweeps or passes over a document."""
+        """Resolve the topics, the priors, and the sweeps or passes over a document."""
         from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
@@ -183,7 +183,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of topics, minibatches, current documents and, for some samplers, tokens."""
+        """Return the bytes for topics, minibatches, current documents and, for some samplers, tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -206,7 +206,7 @@ class LDAModel(Model["LDAOptions"]):
     def chain(
         self, options: LDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics over words."""
+        """Start the chain of topics over words."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.lda.blocks import blocks
         from pysgrld.models.lda.collapsed import CollapsedDocuments
@@ -250,7 +250,7 @@ class LDAModel(Model["LDAOptions"]):
     def short_chain(
         self, options: LDAOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a short chain of few sweeps; alpha is fixed, as few sweeps would bias a learned alpha."""
+        """Start a chain of a few sweeps with fixed alpha, as few sweeps would bias a learned alpha."""
         if SAMPLERS[options.algo].draws and options.sweeps > self.short_sweeps:
             few = self.short_sweeps
             options = replace(options, sweeps=few, kept_sweeps=few - few // 2)
@@ -261,7 +261,7 @@ class LDAModel(Model["LDAOptions"]):
     def exact_chains(
         self, options: LDAOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains of collapsed Gibbs that start from the topics of a minibatch chain."""
+        """Return collapsed-Gibbs chains that start from a minibatch chain's topics."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.exact_tokens import chains_from
         from pysgrld.models.lda.exact import ExactLDA
@@ -280,7 +280,7 @@ class LDAModel(Model["LDAOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics and counts of words."""
+    """Return the bytes that one exact chain needs for topics and word counts."""
     from pysgrld.core import padded
 
     return 20 * facts.words * padded(topics)

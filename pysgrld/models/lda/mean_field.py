@@ -1,4 +1,4 @@
-"""Documents of LDA by mean-field variational Bayes, with proportions Dirichlet(gamma_d).
+"""Documents of LDA by mean-field variational Bayes, whose proportions are Dirichlet(gamma_d).
 
 Kernel: cpp/kernels/documents_mean_field.cpp.
 """
@@ -46,13 +46,13 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Let gamma of all documents persist between visits; it starts as in new documents."""
+        """Make gamma of all documents persist between visits; it starts as for new documents."""
         self._gamma = self._start(len(documents))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Fit the minibatch's documents given exp(E log phi); return expected counts of words by topic.
+        """Fit the minibatch's documents given exp(E log phi), and return expected word counts by topic.
 
         Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
         """
@@ -65,7 +65,7 @@ class MeanFieldDocuments(DocumentSampler):
         return {"phi": Counts(fitted.words, counts, batch.scale / UNIT, level)}
 
     def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
-        """Fit the given documents; return expected counts of words by topic, and of tokens."""
+        """Fit the given documents; return expected word counts by topic, and expected token counts."""
         documents = Documents(batch.indptr, batch.indices, batch.counts)
         _, counts = self.fit(weights, documents, want_words=True, gamma=self._gamma)
         assert counts is not None
@@ -79,7 +79,7 @@ class MeanFieldDocuments(DocumentSampler):
         want_words: bool,
         gamma: Floats | None = None,
     ) -> tuple[Floats, Int64s | None]:
-        """Fit and return gamma of documents, (n, Kp), and counts (R, Kp) in units of 2^-24.
+        """Fit documents; return their gamma, (n, Kp), and counts (R, Kp) in units of 2^-24.
 
         The fit continues in place from ``gamma`` if it is not None; else it starts at 1.
         """

@@ -1,4 +1,4 @@
-"""Reading runs of LDA: proportions of documents given topics, predictions from them, and scores."""
+"""Reading LDA runs: documents' proportions given topics, predictions from these, and scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSES = 100
 
 
 def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -> Readers:
-    """Return a factory of readers of documents for LDA.
+    """Return a factory of document readers for LDA.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
 
 
 class MeanFieldReader(Reader):
-    """Documents read by mean-field variational Bayes with fixed topics, without randomness or state.
+    """Reader by mean-field variational Bayes with fixed topics; it has no randomness or state.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class MeanFieldReader(Reader):
         self._last = core.zeros(len(documents), padded(self.fitting.topics), "float32")
 
     def _theta(self, parts: Draw) -> Floats:
-        """Return the mean of the proportions, (n, Kp)."""
+        """Return the mean proportions, (n, Kp)."""
         gamma, _ = self.fitting.fit(weights_of(parts), self.documents, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
         self._last = gamma
         return gamma
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of every scored entry: the mean of theta times the mean of phi.
+        """Return each scored entry's probability, from the means of theta and phi.
 
         Patterson and Teh (2013), eq. (16).
         """
@@ -88,14 +88,14 @@ class MeanFieldReader(Reader):
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
-        """Return gamma_dk / gamma_d, (n, K)."""
+        """Return the mean proportions gamma_dk / sum_j gamma_dj, (n, K)."""
         del key, how, layer  # every visit is the same, and there is one layer
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Refuse to draw, as documents are fitted.
+        """Raise an error, because documents are fitted and not drawn.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no draws")
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
-        """Refuse to draw, as documents are fitted.
+        """Raise an error, because documents are fitted and not drawn.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no topics of tokens")
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the expected share of each topic in the tokens, from the last fit of documents, (K,)."""
+        """Return each topic's expected share of the tokens, from the documents' last fit, (K,)."""
         del layer  # there is one layer
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
@@ -123,7 +123,7 @@ class MeanFieldReader(Reader):
 
 
 class LDAFitted(AdmixtureFitted):
-    """A trained run of LDA, for reading: topics over words.
+    """A trained LDA run, for reading: topics over words.
 
     Parameters
     ----------

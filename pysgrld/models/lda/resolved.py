@@ -11,7 +11,7 @@ from pysgrld.options.word_files import FoundSeeds
 
 @dataclass(frozen=True, kw_only=True)
 class LDAOptions(Resolved):
-    """Resolved options of LDA; ``alpha`` and ``eta`` are numbers, or learned."""
+    """Resolved options of LDA; ``alpha`` and ``eta`` are numbers, unless they are learned."""
 
     topics: int
     alpha: float | Literal["learn"]

@@ -1,1 +1,1 @@
-"""The spherical admixture model: documents and topics as directions (Reisinger et al. 2010)."""
+"""The spherical admixture model, whose documents and topics are unit vectors (Reisinger et al. 2010)."""

@@ -1,4 +1,4 @@
-"""The chain of a spherical admixture model, with one block and the weights of words."""
+"""The chain of a spherical admixture model, which has one block, and word weights."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ BLOCK = 4096
 
 
 class SphericalChain(BlockChain):
-    """A chain with draws that have topics, and the weights of words for reading documents."""
+    """A chain whose draws include the topics, and the word weights needed to read documents."""
 
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` of these words, or all if None, and ``idf`` of all words."""
+        """Return the draw: ``phi`` for the given words (None: all), and ``idf`` of all words."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw, as documents are sampled at the points to which topics move."""
+        """Return an empty draw, because documents are sampled during the topics' trajectories."""
         del key, words
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros to which topics are added; the direction of the sum is the mean direction."""
+        """Return zeros to which topics are added; the normalised sum is the mean direction."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the last minibatch's documents, and of the topics' moves.
+        """Return metrics of the last minibatch's documents, and of the topics' updates.
 
         The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1
         for draws from the posterior, above 1 if noise of minibatches speeds topics up.
@@ -56,7 +56,7 @@ class SphericalChain(BlockChain):
 def chain(
     options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
 ) -> SphericalChain:
-    """Start a chain: compute word weights and the documents' mean direction, and draw topics around it.
+    """Start a chain: weigh words, compute the mean document direction, and draw topics around it.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def chain(
 
 
 def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
-    """Return ln(D / df_w) of each word over the training documents, (V,): 0 if no document has it.
+    """Return each word's ln(D / df_w) over the training documents, (V,), 0 if no document has it.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
 
 
 def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
-    """Return the normalised sum of the training documents' directions, (V,): 0 if all weights are 0.
+    """Return the normalised sum of the training documents' unit vectors, (V,), or 0 if none has weight.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The spherical admixture model as a model: its options, defaults, and the modules of its parts."""
+"""The spherical admixture model as a model: options, defaults, and its modules."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, priors and steps given the vocabulary; switch off options without effect."""
+        """Resolve topics, priors and steps given the vocabulary; switch off ineffective options."""
         algo, v = value["algo"], facts.words
         value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
@@ -169,7 +169,7 @@ class SphericalModel(Model["SphericalOptions"]):
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[Message]:
-        """Refuse a vocabulary that is too small for the topics; warn if proportions mix slowly."""
+        """Raise an error if the vocabulary is too small; warn if proportions would mix slowly."""
         check_room(options.topics, facts.words)
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
@@ -179,7 +179,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of topics, current documents and held-out documents."""
+        """Return the bytes for topics, current documents and held-out documents."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -199,7 +199,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def chain(
         self, options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics."""
+        """Start the chain of topics."""
         from pysgrld.models.sam.chain import chain
 
         check_room(options.topics, corpus.words)
@@ -208,14 +208,14 @@ class SphericalModel(Model["SphericalOptions"]):
     def scorer(
         self, options: SphericalOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole documents by their log-perplexity."""
+        """Return a scorer of whole documents by log-perplexity."""
         from pysgrld.models.sam.score import LogPerplexity
 
         return LogPerplexity(options, held_out, words, threads)
 
 
 def check_room(topics: int, words: int) -> None:
-    """Refuse a vocabulary of one word, or one with fewer words than topics.
+    """Raise an error for a vocabulary of one word, or one smaller than the number of topics.
 
     Parameters
     ----------

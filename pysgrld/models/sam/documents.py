@@ -1,4 +1,4 @@
-"""Documents of the spherical admixture model given topics, and the potential of the topics.
+"""Documents of the spherical admixture model given topics, and the topics' potential.
 
     mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
     v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
@@ -43,7 +43,7 @@ FIRST_STEP = 0.2
 
 
 def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, ...]:
-    """Return the one block of the model: topics as directions.
+    """Return the only block of the model: topics as unit vectors.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as unit vectors, with proportions that are sampled given topics.
+    """Documents as unit vectors, whose proportions are sampled given the topics.
 
     Parameters
     ----------
@@ -113,23 +113,23 @@ class SphericalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Keep the proportions of these documents between visits."""
+        """Make these documents' proportions persist between visits."""
         self.kept = np.full((len(documents), padded(self.law.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents, which samples proportions on demand."""
+        """Return the potential of a minibatch's documents, which samples proportions on demand."""
         del key, draw, comm  # the energy is evaluated at the points to which topics move
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the proportions' moves in the last visit."""
+        """Return metrics of how the proportions moved in the last visit."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the step size of proportions, the weights of words, and proportions if they persist."""
+        """Return the step size of proportions, the word weights, and proportions if they persist."""
         state: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
@@ -140,7 +140,7 @@ class SphericalDocuments(DocumentSampler):
 
 
 class SphericalPotential:
-    """The potential of topics, -ln p(topics | documents of a minibatch), and its gradient. A `Potential`.
+    """The topics' potential -ln p(topics | a minibatch's documents), with gradient. A `Potential`.
 
     Liu, Zhu and Song (2016), eq. (9) and (10), averaged over samples of the proportions, with the factors
     that the paper leaves out: the derivative of the normalisation of vbar, and that of ln c_V, which is a
@@ -165,7 +165,7 @@ class SphericalPotential:
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample the proportions given x, (V, Kp), and return energy and gradient at x."""
+        """Sample proportions given the topics x, (V, Kp), and return energy and gradient at x."""
         mine = self.documents
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         theta = mine.kept
@@ -192,7 +192,7 @@ class SphericalPotential:
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the last sample of the proportions."""
+        """Return energy and gradient at x, given the last sampled proportions."""
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
@@ -200,7 +200,7 @@ class SphericalPotential:
     def _energy_gradient(
         self, x: Doubles, products: Products, resultant: float, *, noise: bool
     ) -> EnergyGradient:
-        """Return the energy, its Euclidean gradient, and on request the variance of the gradient.
+        """Return the energy, its Euclidean gradient and, if requested, the gradient's variance.
 
         The variance of a coordinate, equal for all coordinates of a topic, is estimated from two halves
         of the minibatch. It is the trace of the covariance of the sum over the n documents, drawn without
@@ -239,7 +239,7 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of consecutive documents plus ``pull`` times the prior's, and cosines.
+        """Return the gradient of documents plus ``pull`` times the prior's, and the sum of cosines.
 
         The cosines of documents with their mixtures of topics are returned as a sum.
         """

@@ -1,4 +1,4 @@
-"""Reading a trained run of a spherical admixture model: topics and their means are directions."""
+"""Reading trained spherical admixture runs, whose topics and mean topics are unit vectors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FIRST, FURTHER = 25, 2
 
 
 def cosines(a: Floats, b: Floats) -> Doubles:
-    """Return the cosines of the rows of two matrices of unit vectors, (K, K).
+    """Return cosines between the rows of two matrices of unit vectors, (K, K).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def cosines(a: Floats, b: Floats) -> Doubles:
 
 
 def cosine(a: Floats, b: Floats) -> Doubles:
-    """Return the cosine of each row of ``a`` with the same row of ``b``, (K,).
+    """Return the cosine between each row of ``a`` and the same row of ``b``, (K,).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def cosine(a: Floats, b: Floats) -> Doubles:
 
 
 class SphericalFitted(BlockFitted):
-    """A trained run, for reading, with topics that are points on a sphere.
+    """A trained run, for reading, whose topics are points on a sphere.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are samples of the posterior: True for the exact baseline only."""
+        """Whether draws are samples of the exact posterior, which holds only for the exact baseline."""
         return bool(self.record.options.algo == "gmc-bgibbs")
 
     def __init__(self, record: Record, threads: int) -> None:
@@ -111,12 +111,12 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a stored sample for these words, or for all words if None."""
+        """Return a stored sample as a draw, for the given words or for all words if None."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint."""
+        """The draw at the latest checkpoint."""
         return super().current | self._weights()
 
     @cached_property
@@ -136,12 +136,12 @@ class SphericalFitted(BlockFitted):
 
     @cached_property
     def _idf(self) -> Doubles:
-        """The weight of each word, (V,), in the newest checkpoint."""
+        """The weight of each word in the latest checkpoint, (V,)."""
         with placed(self.record.place):
             return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
+        """Return documents' mean proportions, (n, K); rows sum to 1, random numbers are keyed by id.
 
         A document without weighted words has the prior mean, 1/K.
         """
@@ -171,7 +171,7 @@ class SphericalFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the proportions of documents, by trajectories that continue from sample to sample.
+        """Draw documents' proportions, by trajectories that continue from one sample to the next.
 
         Tokens have no topics: the token counts of a document are its length times its proportions.
         """
@@ -200,7 +200,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Return the step size of proportions: that of training, if the parametrisation is the same."""
+        """Return the step size for proportions: training's, if the parametrisation is the same."""
         options = self.record.options
         if options.theta_parametrisation == "root":
             with placed(self.record.place):
@@ -210,7 +210,7 @@ class SphericalFitted(BlockFitted):
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the mean proportion of each topic in the documents, (K,), or None without documents."""
+        """Return each topic's mean proportion in the documents, (K,), or None without documents."""
         training = documents()
         if training is None:
             return None

@@ -1,4 +1,4 @@
-"""Documents as unit vectors, and their proportions given topics, by Hamiltonian trajectories.
+"""Documents as unit vectors, and Hamiltonian trajectories of their proportions given topics.
 
 Kernels: cpp/kernels/sphere_documents.cpp and its neighbours.
 """
@@ -18,7 +18,7 @@ from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key
 
 
 class Directions(NamedTuple):
-    """Documents as unit vectors, in compressed sparse rows; documents without weight are 0.
+    """Documents as unit vectors in compressed sparse rows; a document without weight is zero.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Directions(NamedTuple):
 
     @property
     def weightless(self) -> np.ndarray:
-        """Whether each document has no weight, (n,) bool."""
+        """Mask of the documents without weight, (n,) bool."""
         n = len(self.indptr) - 1
         holders = np.repeat(np.arange(n), np.diff(self.indptr))
         is_weightless: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
@@ -41,7 +41,7 @@ class Directions(NamedTuple):
 
 
 def directions(documents: Documents, idf: Doubles) -> Directions:
-    """Multiply counts n_dw by idf_w, and divide every document by its norm.
+    """Multiply counts n_dw by idf_w, and scale each document to norm 1.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def directions(documents: Documents, idf: Doubles) -> Directions:
 
 
 class Products(NamedTuple):
-    """Inner products of topics with each other, and with documents.
+    """Inner products of topics with each other, and with the documents.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Products(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """The prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma), with mu integrated out.
+    """Prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma); mu is integrated out.
 
     Attributes
     ----------
@@ -93,7 +93,11 @@ class Prior(NamedTuple):
 def products_of(
     x: Doubles, vectors: Directions, prior: Prior, work: core.Workspace, threads: int
 ) -> tuple[Products, float]:
-    """Return the inner products of topics and documents, and ||kappa0 m + sigma sum_k beta_k||.
+    """Return inner products of topics and documents, and
+
+    kappa0 m + sigma sum_k beta_k
+
+    .
 
     Parameters
     ----------
@@ -121,7 +125,7 @@ def products_of(
 def products_of_draw(
     draw: Draw, vectors: Directions, topics: int, work: core.Workspace, threads: int
 ) -> Products:
-    """Return the inner products of a draw's topics with each other and with documents."""
+    """Return inner products of a draw's topics with each other and with documents."""
     v, kp = draw["phi"].shape
     x = core.zeros(v, kp, "float64")
     x[:] = draw["phi"]
@@ -134,7 +138,7 @@ def products_of_draw(
 
 
 def start(products: Products, topics: int) -> Doubles:
-    """Fit proportions by least squares, G^-1 b, floored at 0.1/K and normalised, (n, Kp).
+    """Fit proportions by least squares, G^-1 b, raised to at least 0.1/K and normalised, (n, Kp).
 
     Liu, Zhu and Song (2016) start from these. Each document is solved separately, by elimination.
 
@@ -170,7 +174,7 @@ def start(products: Products, topics: int) -> Doubles:
 
 
 class Walk(NamedTuple):
-    """The posterior of proportions, and the trajectories that draw from it.
+    """The posterior of proportions, and the settings of the trajectories that draw from it.
 
     Attributes
     ----------
@@ -221,7 +225,7 @@ def walk(
     work: core.Workspace,
     threads: int,
 ) -> Walked:
-    """Draw proportions of documents, which start at ``theta``; the last ones are written to it.
+    """Draw documents' proportions, from ``theta`` on; the last draws are written to ``theta``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Log-perplexity of whole documents under directions (Liu, Zhu and Song 2016, section 5.3).
+"""Log-perplexity of whole documents as unit vectors (Liu, Zhu and Song 2016, section 5.3).
 
 The score is minus the mean over documents of ln p(v_d); p is averaged over posterior samples of the
 topics, and over proportions drawn from the prior, the same for all documents. As the largest term of
@@ -50,7 +50,7 @@ _PRIOR, _PROPOSAL = 201, 202
 
 
 class LogPerplexity(DensityScorer):
-    """A scorer of directions on whole documents.
+    """A scorer of unit-vector topics by whole documents.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class LogPerplexity(DensityScorer):
         self._work = core.Workspace()
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log density of every document, averaged over proportions from the prior."""
+        """Return documents' log densities, averaged over proportions drawn from the prior."""
         k = self.options.topics
         products = self._products(parts)
         theta = np.zeros((DRAWS, padded(k)))
@@ -92,7 +92,7 @@ class LogPerplexity(DensityScorer):
         return self._with_normaliser(cosines)
 
     def importance(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log density of every document by importance sampling of its proportions.
+        """Return documents' log densities, by importance sampling of their proportions.
 
         The proposal is a Dirichlet distribution with the mean and the total variance of samples from the
         posterior of the document's proportions.
@@ -142,7 +142,7 @@ class LogPerplexity(DensityScorer):
         return log_densities
 
     def update(self, key: Key, parts: Draw) -> float:
-        """Add one posterior sample to the running average, and return the averaged score."""
+        """Add a posterior sample to the running average, and return the averaged score."""
         averaged = super().update(key, parts)
         if (self.samples - 1) % SPARSE == 0:
             log_densities = self.importance(key, parts)
@@ -153,7 +153,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of one direction: the weighted word frequencies of the training documents.
+        """Return the score of a single direction, the training documents' weighted word frequencies.
 
         The score is NaN before the first draw, which has the weights of words.
         """
@@ -168,28 +168,28 @@ class LogPerplexity(DensityScorer):
         return self.score(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log density of a document under one draw, by importance sampling."""
+        """Return the mean log density per document for one draw, by importance sampling."""
         return float(self.importance(key, parts).mean())
 
     def shares(self, layer: int) -> Doubles | None:
-        """Return the mean proportions of the documents in the last draw, (K,)."""
+        """Return the mean proportions of documents in the last draw, (K,)."""
         del layer  # there is one layer
         return self._shares
 
     def figures(self) -> dict[str, float]:
-        """Return the score by importance sampling, from every 20th sample."""
+        """Return the score by importance sampling, which uses every 20th sample."""
         if not self.proposed:
             return {}
         better = float(self.score(self._better - math.log(self.proposed)))
         return {"log_perplexity_importance": better}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the averages continue exactly."""
+        """Return the arrays from which the averages can be continued exactly."""
         counts = np.array([self.samples, self.proposed])
         return {"total": self._total, "better": self._better, "samples": counts}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`.
+        """Continue from the state that `arrays` returned.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class LogPerplexity(DensityScorer):
 
 
 def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
-    """Draw a Dirichlet variate for each row of ``shape``, of the same shape; rows sum to 1.
+    """Draw a Dirichlet variate for each row of ``shape``, with its shape; rows sum to 1.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
 
 
 def _log_beta(shape: Doubles) -> Doubles:
-    """Return the logarithm of the normaliser of Dirichlet densities, one for each row."""
+    """Return the log normaliser of the Dirichlet density of each row."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     log_beta: Doubles = lgamma(shape.sum(axis=-1)) - lgamma(shape).sum(axis=-1)
     return log_beta

@@ -1,4 +1,4 @@
-"""Documents of a spherical admixture model by variational Bayes, and the potential of the topics.
+"""Documents of a spherical admixture by variational Bayes, and the topics' potential.
 
 Reisinger, Waters, Silverthorn and Mooney (2010): topics are q(beta_k) = vMF(bt_k, sigma), their mean
 q(mu) = vMF(mt, kappa0), and proportions q(theta_d) = Dir(at_d). With a = A(sigma) and a0 = A(kappa0),
@@ -52,7 +52,7 @@ DAMPING, MORE = 1.0, 8.0
 
 
 class Law(NamedTuple):
-    """The distribution of documents given the topics' variational distributions.
+    """The distribution of documents, given the variational distributions of topics.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Law(NamedTuple):
 
 
 class GammaFunctions(NamedTuple):
-    """The logarithm of the gamma function, and its first three derivatives."""
+    """The log gamma function and its first three derivatives."""
 
     log: Doubles
     psi: Doubles
@@ -76,7 +76,7 @@ class GammaFunctions(NamedTuple):
 
 
 def gamma_functions(x: Doubles) -> GammaFunctions:
-    """Compute ln Gamma and its derivatives at positive numbers x, by Stirling's series at x + 8.
+    """Compute ln Gamma and derivatives for positive x, by Stirling's series at x + 8.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """The expected cosines rho of documents, with the terms from which they are computed.
+    """The documents' expected cosines rho, with the terms from which rho is computed.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Cosines(NamedTuple):
 
 
 def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Cosines:
-    """Compute rho of documents.
+    """Compute the documents' expected cosines rho.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -
 
 
 def objective(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
-    """Compute J_d of documents up to a constant, (n,); arguments are as in `expected_cosines`."""
+    """Compute documents' objective J_d up to a constant, (n,); arguments as in `expected_cosines`."""
     return _value(shapes, expected_cosines(shapes, gram, along, law), gamma_functions(shapes), law)
 
 
@@ -166,7 +166,7 @@ def _value(shapes: Doubles, cosines: Cosines, gammas: GammaFunctions, law: Law) 
 
 
 class Expansion(NamedTuple):
-    """Second-order expansion of the objective of documents in ln at.
+    """Second-order expansion of the documents' objective in the logs of their parameters.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Expansion(NamedTuple):
 
 
 def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
-    """Compute J_d with its first and second derivatives; arguments are as in `expected_cosines`."""
+    """Compute J_d with its first and second derivatives; arguments as in `expected_cosines`."""
     k = len(shapes)
     cosines, gammas = expected_cosines(shapes, gram, along, law), gamma_functions(shapes)
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
@@ -214,7 +214,7 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
 
 
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
-    """Solve symmetric systems, (K, K, n) and (K, n), by elimination; overwrite both arrays.
+    """Solve symmetric systems, (K, K, n) and (K, n), by elimination, overwriting both arrays.
 
     Return the solutions, and the minimum pivot of each system, which is above 0 if its matrix is
     positive definite.
@@ -235,7 +235,7 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
-    """Increase J_d of documents from ``shapes``, in place; no step decreases it.
+    """Increase the documents' J_d from ``shapes``, in place; no step decreases it.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the constants of the distribution of documents over ``words`` words.
+    """Return the constants in the distribution of documents over ``words`` words.
 
     Parameters
     ----------
@@ -295,14 +295,14 @@ def law_of(options: SphericalOptions, words: int) -> Law:
 
 
 def started(products: Products, law: Law, topics: int) -> Doubles:
-    """Return starting parameters of a fit, (n, K), by least squares, about as concentrated as the fit."""
+    """Return starting parameters for a fit, (n, K), from least-squares proportions."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
     shapes: Doubles = sharp * start(products, topics)[:, :topics]
     return shapes
 
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
-    """Fit the documents, and return the means of their proportions, (n, K); rows sum to 1."""
+    """Fit the documents, and return their mean proportions, (n, K); rows sum to 1."""
     k, law = options.topics, law_of(options, words)
     shapes = started(products, law, k)
     fit(shapes, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
@@ -311,7 +311,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Documents as directions, each with a fitted Dirichlet distribution of its proportions.
+    """Documents as unit vectors, each with a fitted Dirichlet distribution of its proportions.
 
     Parameters
     ----------
@@ -342,22 +342,22 @@ class VariationalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Keep the parameters of these documents between visits."""
+        """Make these documents' parameters persist between visits."""
         self.kept = np.zeros((len(documents), self.prior.topics))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents, which fits them on demand."""
+        """Return the potential of a minibatch's documents, which fits them on demand."""
         del key, draw, comm  # not random; evaluated at the points to which topics move
         return {"phi": VariationalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return the objective per document."""
+        """Return the objective per document, as a metric."""
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the weights of words, and the parameters of documents if they persist."""
+        """Return the word weights, and the documents' parameters if they persist."""
         state: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
         return state if self.kept is None else state | {"at": self.kept}
 
@@ -375,7 +375,7 @@ class VariationalDocuments(DocumentSampler):
 
 
 class VariationalPotential:
-    """The energy -J of topics, with documents scaled to the corpus, and its gradient. A `Potential`.
+    """The topics' energy -J, with documents scaled to the corpus, and its gradient. A `Potential`.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ class VariationalPotential:
         self.fitted: Doubles = np.zeros((0, 0))
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Fit the documents given x, (V, Kp), and return energy and gradient at x."""
+        """Fit documents given the topics x, (V, Kp), and return energy and gradient at x."""
         del key, part, noise  # nothing is random
         mine, k = self.documents, self.documents.prior.topics
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
@@ -405,7 +405,7 @@ class VariationalPotential:
         return self._energy_gradient(x, products, resultant)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the last fit of the documents."""
+        """Return energy and gradient at x, given the documents' last fit."""
         del noise
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)

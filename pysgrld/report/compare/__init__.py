@@ -1,4 +1,4 @@
-"""Comparison of any two runs: topics that are shared, split, merged, partial, gone or new.
+"""Comparison of two runs: topics that are shared, split, merged, partial, gone or new.
 
 Names of topics can be copied from one run to the other.
 """
@@ -58,7 +58,7 @@ def compare(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Comparison:
-    """Compare the topics of any two runs: shared, split, merged, partial, gone or new ones.
+    """Compare the topics of two runs, and find shared, split, merged, partial, gone and new ones.
 
     The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics
     are compared over the words that both vocabularies have, and by their proportions in the same
@@ -176,7 +176,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows of each replaced topic in both runs, if one run continued the other."""
+    """Return the rows of replaced topics in both runs, if one run continues the other."""
     pairs = []
     for before, after in ((left, right), (right, left)):
         former = after.results.former
@@ -191,7 +191,7 @@ def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
 
 
 class _ComparedRun:
-    """One of the two runs: its topics over its whole vocabulary, and over the shared words.
+    """One of the compared runs: its topics over all of its words, and over the common words.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the topic numbers of the given rows, as in exports.
+        """Return the topic numbers, as used in exports, of the given rows.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class _ComparedRun:
     def together(
         self, rows: Sequence[int], top: int
     ) -> tuple[float | None, dict[str, float], float | None]:
-        """Average the given topics, by their weights, over the run's whole vocabulary.
+        """Average the given topics, weighted by their shares, over the run's whole vocabulary.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class _ComparedRun:
         )
 
     def new_words(self) -> dict[str, int]:
-        """Return the counts of the most frequent words, except stop words, that the other run lacks."""
+        """Return counts of the run's most frequent words that the other run lacks, without stop words."""
         counts = self.results.word_counts()
         if counts is None:
             return {}
@@ -280,7 +280,7 @@ class _ComparedRun:
         return dict(sorted(words, key=lambda pair: (-pair[1], pair[0]))[:NEW_WORDS])
 
     def described(self) -> Side:
-        """Return the description of the run in a comparison."""
+        """Return a description of the run for a comparison."""
         run, layer = self.results, self.at
         labels = run.named if layer == 0 else {}
         counts, outside = run.word_counts(), None
@@ -313,7 +313,7 @@ def _row(
     top: int,
     documents: SharedDocuments | None,
 ) -> ComparedTopics:
-    """Describe topics that belong together: their shares, and common and different top words."""
+    """Describe topics that belong together: their shares, and the top words in both or one run."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]
@@ -342,7 +342,7 @@ def _row(
 
 
 def paired_score(left: Results, right: Results) -> PairedScore | str:
-    """Score both runs on their common held-out documents, or return a reason not to.
+    """Score both runs on held-out documents that they have in common, or return why not.
 
     Held-out documents are common if their fingerprints are equal: same words, counts and split.
 
@@ -387,7 +387,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
 
 
 class Carried(NamedTuple):
-    """Names of topics of the left run: the ones copied to the right run, and the others.
+    """Names of the left run's topics: those copied to the right run, and those not copied.
 
     Attributes
     ----------
@@ -408,7 +408,7 @@ class Carried(NamedTuple):
 
 
 def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
-    """Write the names of the left run's topics into ``labels.json`` of the right run.
+    """Copy the names of the left run's topics into the right run's ``labels.json``.
 
     A name is copied to the one-to-one partner of its topic if both topics are the same
     (`ComparedTopics.same`) and less than half of either's probability is on words that the other

@@ -1,4 +1,4 @@
-"""Results of a comparison of two runs: as plain values, as JSON, in words, and as a page."""
+"""Results of comparing two runs: as plain values, JSON, text, and an HTML page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TURN = 137.5
 
 
 class Side(NamedTuple):
-    """A compared run, as it was at the time of the comparison.
+    """A compared run in its state at the time of the comparison.
 
     Attributes
     ----------
@@ -71,14 +71,14 @@ class Side(NamedTuple):
 
 
 class OwnWord(NamedTuple):
-    """A top word of only one run, and whether the other run's vocabulary contains it."""
+    """A top word of only one run, and whether the other run has it in its vocabulary."""
 
     word: str
     known: bool
 
 
 class ComparedTopics(NamedTuple):
-    """Topics of both runs that belong together.
+    """Topics of the two runs that belong together.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether both sides are the same, by their correlation or, if unknown, their overlap."""
+        """Whether the topics of both sides are the same, judged by correlation or else overlap."""
         if self.nearest is not None:
             return False
         if self.correlation is None:
@@ -134,13 +134,13 @@ class ComparedTopics(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Numbers of the topics on the left and on the right, as in ``4 -> 3, 17``."""
+        """Numbers of the left and the right topics, as in ``4 -> 3, 17``."""
         sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
         return " -> ".join(sides)
 
     @property
     def change(self) -> Literal["new", "grown", "faded", "gone", "partial", "steady"]:
-        """Change of the topics, from the left run to the right one."""
+        """Change of the topics from the left run to the right run."""
         if self.kind in {"new", "gone", "partial"}:
             return self.kind
         if (self.outside_right or 0.0) >= UNKNOWN:
@@ -156,7 +156,7 @@ class ComparedTopics(NamedTuple):
 
 
 class PairedScore(NamedTuple):
-    """How well both runs predict the same held-out documents.
+    """How well each run predicts the same held-out documents.
 
     Attributes
     ----------
@@ -182,17 +182,17 @@ class PairedScore(NamedTuple):
 
     @property
     def low(self) -> float:
-        """Lower end of the 95 % interval of the difference."""
+        """Lower end of the difference's 95 % interval."""
         return self.difference - _WIDTH * self.error
 
     @property
     def high(self) -> float:
-        """Upper end of the 95 % interval of the difference."""
+        """Upper end of the difference's 95 % interval."""
         return self.difference + _WIDTH * self.error
 
     @property
     def sentence(self) -> str:
-        """The result of the comparison of scores, in words."""
+        """The result of comparing the scores, as a sentence."""
         shown = [f"{x:,.{self.decimals}f}" for x in (self.left, self.right)]
         between = f"95 % interval {self.low:+,.{self.decimals}f} to {self.high:+,.{self.decimals}f}"
         if self.low > 0.0 or self.high < 0.0:
@@ -207,7 +207,7 @@ class PairedScore(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs side by side, as `compare` returns them.
+    """Two runs side by side, as returned by `compare`.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class Comparison(NamedTuple):
 
     @property
     def news(self) -> dict[str, list[ComparedTopics]]:
-        """Topics by their `change`; within each change, the greatest share comes first."""
+        """Topics by their `change`, with the greatest share first within each kind of change."""
         found: dict[str, list[ComparedTopics]] = {change: [] for change in CHANGES}
         for topic in sorted(self.topics, key=lambda t: -(t.share_right or t.share_left or 0.0)):
             found[topic.change].append(topic)
@@ -245,12 +245,12 @@ class Comparison(NamedTuple):
 
     @property
     def is_correlated(self) -> bool:
-        """Whether proportions of the same documents are known for both runs."""
+        """Whether both runs' proportions in the same documents are known."""
         return any(topic.correlation is not None for topic in self.topics)
 
     @property
     def summary(self) -> str:
-        """A sentence with the number of topics of each kind."""
+        """A sentence that gives the number of topics of each kind."""
         pairs = [t for t in self.topics if t.kind == "one to one"]
         same = sum(topic.same for topic in pairs)
         kinds = ("split", "merged", "partial", "gone", "new")
@@ -266,7 +266,7 @@ class Comparison(NamedTuple):
         return f"Of {' and '.join(sizes)}: {', '.join(parts)}."
 
     def record(self) -> dict[str, Any]:
-        """Return everything by name, for JSON."""
+        """Return all results by name, in a form for JSON."""
         record = self._asdict() | {
             "left": self.left._asdict(),
             "right": self.right._asdict(),
@@ -295,7 +295,7 @@ class Comparison(NamedTuple):
 
 
 def page_of(comparison: Comparison) -> bytes:
-    """Return the HTML page of a comparison; equal comparisons give equal bytes.
+    """Return a comparison's HTML page; the same comparison always gives the same bytes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Proportions of the same documents in two runs, which compare topics without their words."""
+"""Proportions of the same documents in two runs, by which topics are compared without words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENTS = 500
 
 
 class SharedDocuments(NamedTuple):
-    """Proportions of the topics of two runs in the same documents: (n, K) and (n, L).
+    """Proportions of two runs' topics in the same documents, (n, K) and (n, L).
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class SharedDocuments(NamedTuple):
 
     @property
     def correlations(self) -> Doubles:
-        """Correlations of the topics of both runs, (K, L)."""
+        """Correlations between the topics of the two runs, (K, L)."""
         return correlations(self.left, self.right)
 
     def correlation(self, left: Sequence[int], right: Sequence[int]) -> float:
-        """Return the correlation of the summed proportions of the given topics of both runs."""
+        """Return the correlation between summed proportions of the given topics of the two runs."""
         sums = (
             part[:, list(rows)].sum(axis=1, keepdims=True)
             for part, rows in ((self.left, left), (self.right, right))
@@ -44,7 +44,7 @@ class SharedDocuments(NamedTuple):
 def shared_documents(
     left: Results, right: Results, layers: tuple[int, int]
 ) -> SharedDocuments | None:
-    """Infer the proportions of training documents of both runs with the topics of each run.
+    """Infer, with each run's topics, the proportions of documents on which both runs were trained.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def shared_documents(
 
 
 def with_words_of(documents: Documents, owner: Results, reader: Results) -> Documents:
-    """Return documents in the word ids of another run, without the words that it lacks.
+    """Convert documents to another run's word ids, leaving out the words that it lacks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Partners of topics in two models: one to one, split, merged, partial, gone and new."""
+"""Partners of topics in two models: one-to-one, split, merged, partial, gone and new."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]
 
 
 class Group(NamedTuple):
-    """Topics of two models that belong together, as rows of their matrices.
+    """Topics of two models that belong together, given as rows of their matrices.
 
     Attributes
     ----------
@@ -51,30 +51,30 @@ class Group(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """Topics of a model over the words that both models have, (K, V), and their weights, (K,)."""
+    """A model's topics over the words common to both models, (K, V), and their weights, (K,)."""
 
     phi: Floats
     weights: Doubles
 
 
 class Likening(NamedTuple):
-    """Similarity measure of topics, and whether they are directions (length 1) or sum to 1."""
+    """How topics are compared: a similarity measure, and whether topics are unit vectors."""
 
     likeness: Likeness
     signed: bool
 
     def scaled(self, rows: Floats) -> Floats:
-        """Scale topics in place to length 1, or to a sum of 1; all-zero topics do not change."""
+        """Scale topics in place to length 1 or to a sum of 1; zero topics stay zero."""
         totals = np.linalg.norm(rows, axis=1) if self.signed else rows.sum(axis=1)
         np.divide(rows, np.where(totals > 0.0, totals, 1.0)[:, None], out=rows)
         return rows
 
     def overlap(self, one: Floats, distributions: Floats) -> Doubles:
-        """Return the overlap of one topic, (V,), with each of several distributions, (n, V)."""
+        """Return the overlap of a topic, (V,), with each of several distributions, (n, V)."""
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the weighted mean of the given topics, (V,); a plain mean if all weights are 0."""
+        """Return the weighted mean of topics, (V,), scaled; unweighted if all weights are 0."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -90,7 +90,7 @@ def group(
     apart: Collection[tuple[int, int]] = (),
     correlation: Doubles | None = None,
 ) -> list[Group]:
-    """Group the topics of two models by their best partners, the greatest overlap first.
+    """Group the topics of two models by best partners, from the greatest overlap down.
 
     If both models have equally many topics, the best partners are the assignment with the greatest
     sum of similarities; otherwise the best partner is the most similar topic. A topic is split or
@@ -161,7 +161,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts of a topic: their rows, their joint overlap with it, and the overlap of each part."""
+    """The parts of a topic: their rows, the overlap of their mean with it, and each one's overlap."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -171,7 +171,7 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Yield each topic that corresponds to two or more topics of the other model, with these."""
+    """Yield each topic that two or more topics of the other model make up, with these topics."""
     for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
@@ -193,7 +193,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return the topics without a group, each with its most similar topic and their overlap."""
+    """Return the topics outside of groups, each with its most similar topic and the overlap."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

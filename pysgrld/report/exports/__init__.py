@@ -1,4 +1,4 @@
-"""Export of a run's results for other programs: the list of formats, and the export in one.
+"""Export of a run's results to other programs: the list of formats, and the export itself.
 
 A format is a row of `FORMATS` and a module next to this one. The module has two functions, which
 take the results (most formats use the topics of the first chain) and the `ExportRequest`. ``files``
@@ -24,7 +24,7 @@ Tell = Callable[[str, int, int], None]
 
 
 class ExportRequest(NamedTuple):
-    """Choices of the user for an export.
+    """A user's choices for an export.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ExportRequest(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """The files that were written.
+    """The files that an export wrote.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def export(
     force: bool = False,
     tell: Tell = lambda what, done, total: None,
 ) -> Exported:
-    """Write a run's results as files for other programs; no incomplete file has its final name.
+    """Write a run's results as files for other programs; an incomplete file has no final name.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def export(
 
 
 def drawn_from(results: Results, draw: str) -> str:
-    """Describe the topics for the user: the mean of the samples, or the current topics."""
+    """Return text that names the source of the topics: mean of the samples, or current topics."""
     if draw == "last":
         return "current topics"
     if results.fitted.samples:

@@ -1,4 +1,4 @@
-"""All kept draws of all chains in one netCDF-4 file, ``draws.nc``, for xarray and ArviZ."""
+"""All stored draws of all chains in a netCDF-4 file, ``draws.nc``, for xarray and ArviZ."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _DRAWS = ("chain", "draw")
 
 
 class _Sink(io.RawIOBase):
-    """Output file that stores its first error for `check`, as HDF5 crashes on errors at closing."""
+    """Output file that stores its first error for `check`, because HDF5 crashes on errors at closing."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._fd, self._at, self._end = file.fileno(), 0, 0
         self._error: OSError | None = None
 
     def check(self) -> None:
-        """Raise the first error of writing, if one occurred.
+        """Raise the first error in writing, if there was one.
 
         Raises
         ------
@@ -47,7 +47,7 @@ class _Sink(io.RawIOBase):
         return self._at
 
     def write(self, data: Any) -> int:
-        """Write all data, or nothing after an error; return the number of bytes in both cases."""
+        """Write all data, or nothing after an error; return the length of the data in both cases."""
         rest = memoryview(data).cast("B")
         written = len(rest)
         try:
@@ -61,13 +61,13 @@ class _Sink(io.RawIOBase):
         return written
 
     def readinto(self, room: Any) -> int:
-        """Read bytes at the position into a buffer."""
+        """Read bytes from the position into a buffer."""
         os.preadv(self._fd, [room], self._at)
         self._at += len(room)
         return len(room)
 
     def truncate(self, size: int | None = None) -> int:
-        """Set the length of the file, by default to the position."""
+        """Set the length of the file, by default to the current position."""
         self._end = self._at if size is None else size
         try:
             if self._error is None:
@@ -78,7 +78,7 @@ class _Sink(io.RawIOBase):
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the name of the file.
+    """Return the name of the output file.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the draws one by one; topics of all chains have the order of the first chain."""
+    """Write the draws one at a time; all chains' topics are in the order of the first chain's."""
     target, first, chains, notes = request.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
     order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))
@@ -144,14 +144,14 @@ def _library() -> Any:
 
 
 def _steps(chains: Sequence[Results]) -> list[int]:
-    """Return the iterations with a kept sample in every chain."""
+    """Return the iterations for which every chain has a stored sample."""
     return sorted(set.intersection(*(set(results.kept()) for results in chains)))
 
 
 def _topics_and_words(
     chains: Sequence[Results], request: ExportRequest
 ) -> tuple[list[Int64s], Int64s]:
-    """Return the order of the topics of each chain, and the ids of the words to write.
+    """Return the order of each chain's topics, and the ids of the words to write.
 
     With ``align``, topics of each chain have the order of the first chain's topics.
     """
@@ -183,7 +183,7 @@ def _write_draws(
     *,
     scored: bool,
 ) -> None:
-    """Write topics or quantities of each draw, and its log probability of held-out documents."""
+    """Write each draw's topics or quantities, and its log probability of held-out documents."""
     posterior, statistics = file.create_group("posterior"), file.create_group("sample_stats")
     first, size = chains[0], (len(chains), len(steps))
     coordinates = {"chain": [results.chain for results in chains], "draw": steps}

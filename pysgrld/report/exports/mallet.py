@@ -1,4 +1,4 @@
-"""Files in the formats of MALLET: one draw of the topics of all tokens, and its statistics.
+"""Files in MALLET's formats: one draw of all tokens' topics, and its statistics.
 
 Formats follow MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
 (`--output-topic-keys`), ``doc-topics.txt`` (`--output-doc-topics`), ``topic-word-weights.txt``.
@@ -36,7 +36,7 @@ _LEAST = 1e-6
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the files.
+    """Return the names of the output files.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write all four files for the training documents, in their order."""
+    """Write all four files, for the training documents in order."""
     folder, layer = request.folder, request.at
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
@@ -129,7 +129,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
 def _drawn(
     results: Results, corpus: Corpus, rows: Int64s, layer: int
 ) -> Iterator[tuple[int, list[str], Documents, Int32s]]:
-    """Draw the topics of all tokens, block by block of documents.
+    """Draw all tokens' topics, one block of documents at a time.
 
     Yields
     ------
@@ -160,7 +160,7 @@ def _token_lines(
     z: Int32s,
     vocabulary: Sequence[str],
 ) -> bytes:
-    """Return a line for each token of the documents: document, position, word and topic."""
+    """Return one line for each token of the documents: document, position, word and topic."""
     topics, numbers = z.tolist(), words.tolist()
     lines: list[str] = []
     position = 0

@@ -24,7 +24,7 @@ VOCABULARY = "vocab.txt"
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the files: topics, vocabulary, further arrays, and given names of topics.
+    """Return the names of the output files: topics, vocabulary, further arrays, and topic names.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write topics as rows with sum 1 (directions: length 1), and the words of the columns."""
+    """Write topics as rows with sum 1 (unit vectors: length 1), and the columns' words."""
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"

@@ -1,4 +1,4 @@
-"""Data for a page of LDAvis (``ldavis.json``), and arguments for pyLDAvis (``pyldavis.npz``).
+"""Data for an LDAvis page (``ldavis.json``), and arguments for pyLDAvis (``pyldavis.npz``).
 
 Neither program is imported. Frequencies are the expected counts of topics, as in LDAvis.
 """
@@ -32,7 +32,7 @@ _TINY = 1e-30
 
 
 class TopicUse(NamedTuple):
-    """Inputs of pyLDAvis except the vocabulary, and the expected number of tokens of topics.
+    """Inputs of pyLDAvis except the vocabulary, and the topics' expected numbers of tokens.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TopicUse(NamedTuple):
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the files.
+    """Return the names of the output files.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write both files, with all training documents, or with 20,000 evenly spaced ones."""
+    """Write both files, from all training documents or 20,000 evenly spaced ones."""
     layer, mean = request.at, request.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
@@ -120,7 +120,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
 
 
 def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell) -> dict[str, Any]:
-    """Return the data that the page of LDAvis draws, under the page's keys.
+    """Return the data that LDAvis's page draws, under the keys that the page expects.
 
     Topics keep their order; they are numbered from 1, as 0 means "no topic" on the page.
 
@@ -213,7 +213,7 @@ _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Return the ids, ascending, of words among the n most relevant for any lambda of the slider.
+    """Return the ids, ascending, of words that are among the n most relevant for any lambda.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return indices of a superset of the points (a, b) that fewer than n others dominate."""
+    """Return indices that include all points (a, b) dominated by fewer than n others."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

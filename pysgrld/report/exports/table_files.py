@@ -1,4 +1,4 @@
-"""Tables of topics, of their words, and of documents, in the formats ``csv`` and ``parquet``."""
+"""Tables of topics, of topics' words, and of documents, as ``csv`` or ``parquet``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _VALUES = 8_000_000
 
 
 class TableColumn(NamedTuple):
-    """Column of a table; ``kind`` is one of `pysgrld.corpus.about`, or topic, share or figure."""
+    """Column of a table; ``kind`` is a kind of `pysgrld.corpus.about`, or topic, share or figure."""
 
     name: str
     kind: str
@@ -68,7 +68,7 @@ _OVER_TIME = (
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the tables; the table of documents needs the corpus.
+    """Return the names of the tables; the documents' table requires the corpus.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the tables for the topics of the first chain, compared with the other chains."""
+    """Write the tables for the first chain's topics, compared with the other chains."""
     layer = request.at
     draw = None if request.draw == "mean" else results.fitted.current
     notes: list[str] = []
@@ -145,7 +145,7 @@ def _write_documents(
     request: ExportRequest,
     tell: Tell,
 ) -> Doubles:
-    """Write the table of documents; return the tokens of all of them by draw and topic, (S, 1, K).
+    """Write the table of documents; return their total tokens by draw and topic, (S, 1, K).
 
     The dense table has one row for each document, with a column for each topic. The sparse table
     has, for each document, a row for each topic with a share of at least 0.01, and for the greatest
@@ -223,7 +223,7 @@ def _write_documents(
 def _write_words(
     results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return how many of its top ten words each topic keeps per draw."""
+    """Write the table of words; return how many of its top ten words each topic has in each draw."""
     layer = request.at
     shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]
     steady: Doubles | None = np.full(k, np.nan)
@@ -270,7 +270,7 @@ def _write_words(
 
 
 def _write_words_over_time(results: Results, request: ExportRequest) -> None:
-    """Write the table of words in time slices: the words with the highest peak in each topic."""
+    """Write the table of words in time slices, of each topic's words with the highest peaks."""
     names, topics = results.fitted.slices, results.fitted.shown(request.at)
     series = words_over_time(results, topics, request.top)
     n = series.words.shape[1]
@@ -293,7 +293,7 @@ def _write_words_over_time(results: Results, request: ExportRequest) -> None:
 
 
 class CsvTable:
-    """CSV table: a header, then a line for each row; non-integers have seven significant digits."""
+    """CSV table with a header and one line per row; floats have seven significant digits."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
@@ -302,7 +302,7 @@ class CsvTable:
         file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
-        """Write rows: a sequence of values for each column, with None or NaN for missing ones."""
+        """Write rows, given as one sequence of values per column; None or NaN is a missing value."""
         rows, first = len(values[0]), len(values) - self._shares
         chunk_size = max(1, _CELLS // len(values))
         for begin in range(0, rows, chunk_size):
@@ -319,17 +319,17 @@ class CsvTable:
             self._file.write(b"".join(chain.from_iterable(lines)))
 
     def end(self) -> None:
-        """Do nothing, as CSV has no footer."""
+        """Do nothing, because CSV has no footer."""
 
 
 def _plain(part: Sequence[Any] | Array) -> list[Any]:
-    """Return values to write: floats rounded to seven significant digits, None for NaN."""
+    """Return values in the form to be written: floats with seven significant digits, None for NaN."""
     cells = part.tolist() if isinstance(part, np.ndarray) else part
     return [(float(f"{v:.7g}") if v == v else None) if isinstance(v, float) else v for v in cells]
 
 
 class ParquetTable:
-    """Parquet table with typed columns: categories have the dictionary type, times are UTC."""
+    """Parquet table with typed columns: dictionaries for categories, UTC for times."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         pa, pq = require_pyarrow()
@@ -351,7 +351,7 @@ class ParquetTable:
         self._bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        """Take rows as `CsvTable.write` does; write them once they fill a row group."""
+        """Take rows as `CsvTable.write` does, and write them when they fill a row group."""
         arrays = []
         for part, column, field in zip(values, self._columns, self._schema, strict=True):
             plain = part

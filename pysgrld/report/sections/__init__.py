@@ -1,4 +1,4 @@
-"""The sections of a run's page, in the order in which the page's head names them."""
+"""The sections of a run's page, in the order in which the page's menu lists them."""
 
 from pysgrld.report.reported_run import Section
 from pysgrld.report.sections.agreement import Agreement

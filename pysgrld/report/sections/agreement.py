@@ -1,4 +1,4 @@
-"""Agreement of chains, or of the halves of one chain, on topics; reliability of each topic."""
+"""Agreement of chains, or of one chain's halves, on topics; and each topic's reliability."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OTHER_WORDS = 10
 
 
 class Agreement(Section):
-    """Section on which topics the other chains found again."""
+    """Section about which topics the other chains also found."""
 
     def main(self) -> dict[str, Any]:
-        """Return the scores of every chain's draws, and sentences that interpret them."""
+        """Return the scores of all chains' draws, and sentences that interpret them."""
         run, diagnosis, limits = self.run, self.run.diagnosis, {"same": SAME}
         self._tops = [results.top(_OTHER_WORDS, run.at) for results in run.chains[1:]]
         if diagnosis is None:
@@ -48,7 +48,7 @@ class Agreement(Section):
         return {"limits": limits, "chains": chains}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return a topic's overlap in the least similar chains, and its counterparts in others."""
+        """Return a topic's overlap between its least similar chains, and its counterparts."""
         match, chains = self.run.matched.get(k), self.run.chains
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))
@@ -76,7 +76,7 @@ class Agreement(Section):
         return 0.0 if weights is None else float(weights[k] * len(weights) / weights.sum())
 
     def definitions(self) -> list[Definition]:
-        """Define overlap, finding a topic again, and R-hat."""
+        """Define overlap, what it means that a chain found a topic, and R-hat."""
         found, several = [], len(self.run.chains) > 1
         if self.run.results.fitted.counts() is None and several:
             found.append(
@@ -120,7 +120,7 @@ class Agreement(Section):
 
 
 class Trust(NamedTuple):
-    """Whether a topic is reliable.
+    """The judgement of whether a topic is reliable.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Trust(NamedTuple):
 
 
 def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
-    """Judge whether a topic is reliable: found by other chains, with numbers that converged.
+    """Judge whether a topic is reliable, that is, found by other chains, with converged values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Number of components that a mixture uses in each draw."""
+"""Number of components that a mixture uses in each draw, as a section."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pysgrld.report.sample_pass import KeptSample
 
 
 class ComponentsInUse(Section):
-    """Number of components in each sample of the first chain, for models that choose it."""
+    """Number of components in each sample of the first chain, for models that infer it."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -26,7 +26,7 @@ class ComponentsInUse(Section):
             self._numbers.append(int(quantities[next(iter(fitted.titles))]))
 
     def main(self) -> dict[str, Any]:
-        """Return iterations and numbers of components.
+        """Return the iterations and the numbers of components.
 
         They are None for a model with topics that can be matched from sample to sample.
         """

@@ -1,4 +1,4 @@
-"""First screen of the page: a map with a dot for each document, near similar documents."""
+"""The page's first screen: a map with a dot for each document, similar documents being close."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Intervals of documents without draws, estimated from documents of similar length and share.
+    """Intervals for documents without draws, taken from documents of similar length and share.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return bounds: the mean plus the mean gap of similar documents; 0 if none is similar."""
+        """Return interval bounds: mean plus similar documents' mean gap; 0 if no document is similar."""
         classes = self._alike(mean, lengths)
         alike = np.minimum(classes, len(self._known) - 1)
         is_known = (classes == alike) & (self._known[alike] > 0)
@@ -71,14 +71,14 @@ class _AlikeIntervals:
 
     @staticmethod
     def _alike(mean: Floats, lengths: Int64s) -> Int64s:
-        """Return the class number of each document, from its length and its share."""
+        """Return a class number for each document, determined by its length and share."""
         doubling = np.log2(np.maximum(lengths, 1)).astype(np.int64)
         share: Int64s = np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
         return _ALIKE * doubling + share
 
 
 class Dots(NamedTuple):
-    """Documents on the map: proportions, and the greatest of each with its interval.
+    """Documents on the map: proportions, and each document's main topic with its interval.
 
     Attributes
     ----------
@@ -98,10 +98,10 @@ class Dots(NamedTuple):
 
 
 class CorpusAtAGlance(Section):
-    """The map of documents, and the number of documents that are surely about one topic."""
+    """The map of documents, and the number of documents that surely have one main topic."""
 
     def main(self) -> dict[str, Any]:
-        """Lay documents out, and return their number and the quality of the map."""
+        """Compute the layout, and return the number of documents and the map's quality."""
         run = self.run
         self._layout = None
         self._places: Doubles = np.full((run.size, 2), np.nan)
@@ -137,7 +137,7 @@ class CorpusAtAGlance(Section):
         }
 
     def _mapped(self, corpus: Corpus, found: DocumentTopics) -> Dots:
-        """Return the proportions and the main topic of each document on the map.
+        """Return proportions and the main topic of each document on the map.
 
         Documents without draws have the mean proportions under the mean topics. The bounds of such
         a document are its mean plus the mean gaps of drawn documents of similar length and share.
@@ -163,7 +163,7 @@ class CorpusAtAGlance(Section):
         return Dots(theta, topic, mean, ends[0], ends[1], own)
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the place of a topic's name, and the number of documents mostly about it."""
+        """Return the position of a topic's name, and the number of documents mainly about the topic."""
         place = self._places[k]
         return {
             "spot": [round(float(x), 4) for x in place] if np.isfinite(place).all() else None,
@@ -171,7 +171,7 @@ class CorpusAtAGlance(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the place, the main topic and the name of each document on the map."""
+        """Return the position, main topic and name of each document on the map."""
         run = self.run
         if self._layout is None or run.about is None:
             return {}
@@ -192,7 +192,7 @@ class CorpusAtAGlance(Section):
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the places and main topics of the documents on the map that are not in the page.
+        """Yield positions and main topics of mapped documents that are in separate files.
 
         Each is placed between the documents of the page's map with the most similar proportions.
         """
@@ -223,7 +223,7 @@ class CorpusAtAGlance(Section):
             yield f"dots/{number:06}.bin", packed.packed(), int(rows[-1]) + 1
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the place of each document on the map."""
+        """Return the position of each document on the map."""
         if self._layout is None:
             return {}
         points = np.round(self._layout.points, 4).tolist()

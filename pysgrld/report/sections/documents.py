@@ -1,4 +1,4 @@
-"""Documents shown on the page: their topics, and words in the colours of their likeliest topics."""
+"""Documents shown on the page: their topics, and words coloured by likeliest topic."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _GAP, _NEAR = re.compile(r"\s+"), 40
 
 
 class ShownDocuments(Section):
-    """Documents on the page: first the ones that surely have a topic, then evenly spaced others.
+    """Documents on the page: those in which a topic surely occurs, then evenly spaced others.
 
     The page lists them in the order of the corpus.
     """
@@ -51,7 +51,7 @@ class ShownDocuments(Section):
         self._topics = run.document_topics
 
     def main(self) -> dict[str, Any]:
-        """Choose documents until the page is full; return their positions and main topics."""
+        """Choose documents until the page is full; return their rows and main topics."""
         run, loadings = self.run, self._topics
         self._records: list[dict[str, Any]] = []
         if loadings is None or run.corpus is None or run.about is None:
@@ -103,7 +103,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield the records of the given documents, which are places among the drawn documents."""
+        """Yield records of the given documents, which are indices among the drawn documents."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
@@ -111,7 +111,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, listed)
 
     def _listed(self, place: int) -> list[list[Any]]:
-        """Return number, mean share, and bounds of each main topic of a drawn document."""
+        """Return the number, mean share and bounds of each main topic of a drawn document."""
         loadings = self._topics
         assert loadings is not None
         parts = (part[place] for part in (loadings.top, loadings.mean, loadings.low, loadings.high))
@@ -124,7 +124,7 @@ class ShownDocuments(Section):
     def _records_of(
         self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the records of the given documents of the corpus, given their proportions."""
+        """Yield records of the given documents of the corpus, with their proportions given."""
         run = self.run
         assert run.corpus is not None
         assert run.about is not None
@@ -146,19 +146,19 @@ class ShownDocuments(Section):
             yield record
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the number of documents with a tenth of a topic, and the surest of them."""
+        """Return the number of documents with at least 10 % of a topic, and the surest of them."""
         if self._topics is None:
             return {"docs": None, "rep": []}
         return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the topics and the words of each document."""
+        """Return each document's topics and words."""
         if self._topics is None:
             return {}
         return {"docs": Packed().add("json", "utf8", compact(self._records))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files of all documents, `IN_FILE` per file, and of their titles, `TITLES` per file.
+        """Yield files of all documents, `IN_FILE` documents each, and of titles, `TITLES` each.
 
         Documents without draws have mean proportions under the mean topics, without intervals.
         """
@@ -207,7 +207,7 @@ class ShownDocuments(Section):
         return {} if main["docs"] is None else {"docs": main["docs"] | {"records": self._records}}
 
     def definitions(self) -> list[Definition]:
-        """Define the share of a document, when a document has a topic, and the colours of words."""
+        """Define a document's shares, when a topic occurs in a document, and the colours of words."""
         if self._topics is None:
             return []
         share = "Its expected share, under the topics that are shown."
@@ -240,7 +240,7 @@ def _cut_name(name: str) -> str:
 
 
 def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
-    """Return the places 0 to n - 1 in the order in which documents are chosen for the page.
+    """Return the indices 0 to n - 1 in the order in which documents are chosen for the page.
 
     First come the best document of each topic, then the second best, and so on. The others follow
     in an order in which the first m of them are about evenly spaced, for any m.
@@ -255,14 +255,14 @@ def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
 
 
 class Likeliest(NamedTuple):
-    """The likeliest topic of each word of a document, and its probability."""
+    """The likeliest topic of each word in a document, and its probability."""
 
     topics: Int64s
     probability: Doubles
 
 
 def likeliest(phi: Floats, words: Int64s, theta: Doubles) -> Likeliest:
-    """Return the topic with the greatest theta_k phi_kw for each word, and its share of their sum.
+    """Return each word's topic with the greatest theta_k phi_kw, and its fraction of the sum.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def likeliest(phi: Floats, words: Int64s, theta: Doubles) -> Likeliest:
 def by_count(
     words: Int64s, counts: Int64s, found: Likeliest, vocabulary: tuple[str, ...]
 ) -> list[list[Any]]:
-    """Return the most frequent words of a document, each with count, topic and percent."""
+    """Return a document's most frequent words, each with its count, topic and percentage."""
     order = np.lexsort((words, -counts))[:WORDS]
     return [
         [vocabulary[words[i]], int(counts[i]), int(found.topics[i]), _percent(found.probability[i])]
@@ -289,7 +289,7 @@ def by_count(
 
 
 def _percent(p: float) -> int:
-    """Round a probability to 5 %: finer tints look the same but pack worse."""
+    """Round a probability to 5 %, as finer tints look the same but compress worse."""
     return 5 * round(20 * float(p))
 
 
@@ -314,7 +314,7 @@ def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
 
 
 class TintedText(NamedTuple):
-    """A text as the page shows it; positions count UTF-16 units, as in browsers.
+    """A text as shown on the page; positions count UTF-16 units, as browsers do.
 
     Attributes
     ----------
@@ -342,7 +342,7 @@ def tinted(
     *,
     keep_links: bool = False,
 ) -> TintedText:
-    """Find the likeliest topic of each word of a text; cut a long text around its best stretch.
+    """Find the likeliest topic of each word in a text; shorten a long text around its best part.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def tinted(
 
 
 def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
-    """Return start and end of the stretch of at most 300 characters with the greatest gain."""
+    """Return the start and end of the part of at most 300 characters with the greatest gain."""
     best, stretch, first, total = -1.0, (0, 0), 0, 0.0
     for last, token in enumerate(known_tokens):
         total += gain[last]
@@ -397,7 +397,7 @@ def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
-    """Return start and end of the shown text: 20,000 characters around a stretch."""
+    """Return the start and end of the text to show, 20,000 characters around the given part."""
     begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
     end = min(len(text), begin + LONGEST)
     if begin and (gap := _GAP.search(text, begin - 1, begin + _NEAR)):
@@ -410,7 +410,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 def _apart(
     known_tokens: list[Token], topics: list[int], sure: list[float]
 ) -> Iterator[tuple[Token, int, float]]:
-    """Yield tokens without overlap: of two overlapping ones, the surer one stays whole."""
+    """Yield tokens that do not overlap; of two overlapping tokens, the surer one stays whole."""
     waiting: tuple[Token, int, float] | None = None
     for token, topic, p in zip(
         known_tokens, topics[: len(known_tokens)], sure[: len(known_tokens)], strict=True

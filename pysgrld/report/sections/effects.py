@@ -1,4 +1,4 @@
-"""Effects of columns on topics, which the caller has estimated for the page."""
+"""Effects of columns on topics, which the caller of the report has estimated."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pysgrld.report.reported_run import Definition, Section
 
 
 class EffectsOfColumns(Section):
-    """Effects of columns on shares of topics: comparisons, and predicted shares along each column."""
+    """Effects of columns on topics' shares: comparisons, and predicted shares along columns."""
 
     always = False
 
     def main(self) -> dict[str, Any]:
-        """Return the effects that the caller passed, or None if it passed none."""
+        """Return the effects that were passed to the report, or None."""
         return {"effects": self.run.asked.effects}
 
     def definitions(self) -> list[Definition]:
-        """Define predicted shares, their differences, and sure differences."""
+        """Define predicted shares, differences, and sure differences."""
         if self.run.asked.effects is None:
             return []
         return [

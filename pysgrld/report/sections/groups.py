@@ -1,4 +1,4 @@
-"""Shares of topics in groups: by columns, and along the corpus or one column."""
+"""Topics' shares in groups of documents: by columns, and along the corpus or a column."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LABEL, _TITLE = 40, 20
 
 
 class GroupShares(Section):
-    """Shares of topics in groups of documents: by each column, and along the corpus or a column."""
+    """Topics' shares in groups of documents: by each column, and along the corpus or a column."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -68,7 +68,7 @@ class GroupShares(Section):
         }
 
     def main(self) -> dict[str, Any]:
-        """Return the groups, and the share of each topic in the whole corpus."""
+        """Return the groups, and each topic's share in the whole corpus."""
         found, named = self._along, self.run.asked.along
         usual, along = None, None
         self._shares = {name: v.shares for name, v in self._visitors.items() if v is not None}
@@ -91,12 +91,12 @@ class GroupShares(Section):
         return {"along": along, "columns": columns, "corpus_share": usual, "best": self._best}
 
     def _has_order(self) -> bool:
-        """Return True if neighbours in the corpus are surely more similar than random documents."""
+        """Return True if neighbouring documents are surely more similar than random pairs."""
         found = self.run.document_topics
         return found is not None and neighbours_are_alike(found.theta)
 
     def _best_column(self) -> int | None:
-        """Return the index of the column with most information on the topics, or None.
+        """Return the index of the column that is most informative about topics, or None.
 
         The measure is the mutual information of topic and value, minus its expected value for as
         many random groups. Columns without an order take precedence over ordered ones.
@@ -118,7 +118,7 @@ class GroupShares(Section):
         return max(informative, key=lambda i: (informative[i], -i)) if informative else None
 
     def blocks(self) -> dict[str, Packed]:
-        """Return mean shares of all topics in all groups, with their intervals and signs."""
+        """Return all topics' mean shares in all groups, with intervals and signs."""
         found = {}
         for name, shares in self._shares.items():
             if name == "along" and not self._is_along:
@@ -133,14 +133,14 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the groups, by the best column, of the map's documents that are in files."""
+        """Yield the best column's groups of mapped documents that are in separate files."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
                 yield f"levels/{number:06}.bin", zlib.compress(content), int(rows[-1]) + 1
 
     def _levels(self, rows: Int64s) -> Int64s:
-        """Return the group of each document in the best column; 255 if its value has no group."""
+        """Return each document's group in the best column, or 255 if it is in no group."""
         run = self.run
         assert run.about is not None
         assert self._best is not None
@@ -151,7 +151,7 @@ class GroupShares(Section):
         return np.array([255 if group < 0 else group for group in groups], np.int64)
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the groups with their shares."""
+        """Return the groups and their shares."""
         parts: dict[str, dict[str, Any]] = {}
         for name, shares in self._shares.items():
             found = {
@@ -167,7 +167,7 @@ class GroupShares(Section):
         }
 
     def definitions(self) -> list[Definition]:
-        """Define shares in groups."""
+        """Define shares of topics in groups."""
         if self.run.draws <= 1 and not self._columns:
             return []
         noun, many = self.run.noun
@@ -223,14 +223,14 @@ class Groups(NamedTuple):
     within: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return the groups as the page has them, without the shares."""
+        """Return the groups in the page's form, without shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record
 
 
 def _numbered(values: Sequence[Any]) -> Int64s:
-    """Number distinct values from 0; each None gets a separate number."""
+    """Number distinct values from 0; each None gets a number of its own."""
     numbers: dict[Any, int] = {}
     return np.array(
         [numbers.setdefault(object() if v is None else str(v), len(numbers)) for v in values],
@@ -241,7 +241,7 @@ def _numbered(values: Sequence[Any]) -> Int64s:
 def clustered(
     about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
 ) -> list[Groups]:
-    """Return the groups with the given clusters, or with a suggested cluster column.
+    """Return the groups with clusters from the given column, or with a suggestion for one.
 
     The suggestion, `Groups.within`, is a column of text values that determines the grouping column,
     as a book determines its author, with at least two documents per value on average. If several
@@ -282,7 +282,7 @@ def clustered(
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
-    """Group documents by each of the given columns, by default by all columns of `KINDS`.
+    """Group documents by each of the given columns, or by default by all columns of `KINDS`.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def column_of(about: Known, name: str, option: str) -> Column:
 
 
 def grouped(column: Column, values: Sequence[Any]) -> Groups:
-    """Group documents by their values of a column.
+    """Group documents by the values of a column.
 
     Dates are binned by day, month, year or decade: by the finest with at most sixty groups. Numbers
     are binned into ten quantile classes if more than sixty are different. For other values, the
@@ -368,7 +368,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
 
 
 def _numbers(values: Sequence[Any]) -> list[str | None]:
-    """Return labels of numbers: bins between quantiles if more than sixty numbers are different."""
+    """Return labels of numbers; more than sixty distinct numbers are binned by quantiles."""
     numbers = np.array([np.nan if value is None else float(value) for value in values])
     there = numbers[np.isfinite(numbers)]
     if len(np.unique(there)) <= MOST:
@@ -391,7 +391,7 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
 
 
 def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
-    """Return True if consecutive documents have more similar proportions than random pairs.
+    """Return True if consecutive documents are more similar in proportions than random pairs.
 
     The test compares the mean affinity of neighbours with the mean and the variance of the affinity
     of all pairs.
@@ -414,7 +414,7 @@ def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
 
 
 def along_corpus(about: Known, rows: Int64s) -> Groups:
-    """Cut the corpus, in its order, into at most sixty bins of about equal numbers of documents.
+    """Divide the corpus, in order, into at most sixty bins of similar numbers of documents.
 
     A bin is named by its first and last document: by their titles if all these titles are short,
     else by their numbers.
@@ -442,7 +442,7 @@ def along_corpus(about: Known, rows: Int64s) -> Groups:
 
 
 def along_column(about: Known, name: str, rows: Int64s) -> Groups:
-    """Group documents by a column with an order, of dates or numbers.
+    """Group documents along an ordered column, of dates or numbers.
 
     Raises
     ------

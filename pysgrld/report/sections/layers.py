@@ -1,4 +1,4 @@
-"""Layers of a deep model as a tree: a topic of an upper layer uses topics of the layer below."""
+"""Layers of a deep model as a tree, in which topics use topics of the layer below."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ WORDS = 8
 
 
 class Layers(Section):
-    """Topics of all layers, each with the topics of the layer below that it uses most."""
+    """Topics of all layers, each with those topics of the layer below that it uses most."""
 
     def main(self) -> dict[str, Any]:
-        """Return the tree; None for a model with one layer."""
+        """Return the tree, or None for a model with one layer."""
         results = self.run.results
         nodes = results.fitted.tree(results.vocabulary, WORDS, results.word_order)
         return {"layers": None if nodes is None else [node.as_dict() for node in nodes]}

@@ -1,4 +1,4 @@
-"""Map of topics: their distances, places on a plane, tree, and co-occurrence."""
+"""Map of topics: distances, positions in a plane, tree, and co-occurrence."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PAIRS, NEAR = 400, 12
 
 
 class TopicMap(Section):
-    """Section on the similarity of topics, by their words and by the documents that have them."""
+    """Section about the similarity of topics, by their words and by their documents."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
         self._met = run.visit_documents(Correlation())
 
     def main(self) -> dict[str, Any]:
-        """Return the tree of topics, and the method and quality of the map."""
+        """Return the tree of topics, and the map's method and quality."""
         run = self.run
         noun, ids = run.results.fitted.noun, run.results.fitted.shown(run.at)
         apart = distances(run.phi, ids, signed=run.signed)
@@ -56,14 +56,14 @@ class TopicMap(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return a topic's colour, which is its place in the tree, and its place on the map."""
+        """Return a topic's colour, given by its place in the tree, and its position on the map."""
         place, xy = self._place[k], None
         if self._map is not None:
             xy = [round(float(x), 4) for x in self._map.points[place]]
         return {"hue": self._hues[place], "xy": xy}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the nearest and most co-occurring topics of each topic; if few, all pairs too."""
+        """Return each topic's nearest and most co-occurring topics; all pairs if topics are few."""
         distance, correlation = self._distance, self._correlation
         ids = np.array(list(self._place), np.int64)
         shape = (len(distance), NEAR)
@@ -87,14 +87,14 @@ class TopicMap(Section):
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return distances and correlations of all pairs, if there are at most `PAIRS` topics."""
+        """Return all pairs' distances and correlations, for at most `PAIRS` topics."""
         if len(self._distance) > PAIRS:
             return {}
         pairs = {"distance": self._distance, "correlation": self._correlation}
         return {"pairs": {name: np.round(values, 5).tolist() for name, values in pairs.items()}}
 
     def definitions(self) -> list[Definition]:
-        """Define distance, map, tree, and co-occurrence of topics in documents."""
+        """Define distance, map, tree, and co-occurrence of topics."""
         found = [
             Definition(
                 "Distance",

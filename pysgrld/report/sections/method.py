@@ -1,4 +1,4 @@
-"""Method: the options of the run, and the definitions of all sections."""
+"""Section "Method": the run's options, and the definitions of all sections."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pysgrld.report.reported_run import Section
 
 
 class RunMethod(Section):
-    """Section on how to read the page, and how the run was made."""
+    """Section about how to read the page, and how the run was made."""
 
     def main(self) -> dict[str, Any]:
-        """Return name and value of each training option, and whether the user set it."""
+        """Return each training option's name and value, and whether the user set it."""
         config = self.run.results.run.config
         usual = config.get("defaults")
         usual = set(usual) if isinstance(usual, list) else set()
@@ -37,7 +37,7 @@ class RunMethod(Section):
 
 
 def _text(value: Any) -> str:
-    """Format a value; for a path, keep only the last part, so that the page reveals no folders."""
+    """Format a value; for a path, only its last part, so that the page reveals no folder names."""
     if isinstance(value, str):
         return os.path.basename(value.rstrip(os.sep)) or value  # noqa: PTH119 - text, not a path of ours
     if isinstance(value, list | tuple):

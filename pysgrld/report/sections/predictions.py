@@ -1,4 +1,4 @@
-"""Predictions: how well the model predicts held-out documents of different lengths."""
+"""Predictions: how well the model predicts held-out documents, by document length."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WIDTH = 1.645
 
 
 class PredictionsByLength(Section):
-    """Perplexity of held-out documents by length, compared with that of word frequencies."""
+    """Perplexity of held-out documents by length, compared with word frequencies."""
 
     def main(self) -> dict[str, Any]:
-        """Return the groups, or None if held-out documents are few or have no perplexity."""
+        """Return the groups; None if held-out documents are too few or have no perplexity."""
         evaluation = self.run.evaluation
         self._groups: list[dict[str, Any]] = []
         if evaluation is None or evaluation.unigram is None or evaluation.documents < 2 * FEWEST:
@@ -63,7 +63,7 @@ class PredictionsByLength(Section):
         return {"predictions": {"name": evaluation.kind.title, "groups": groups}}
 
     def definitions(self) -> list[Definition]:
-        """Define the gain over word frequencies in a group."""
+        """Define the gain over word frequencies within a group."""
         if not self._groups:
             return []
         return [

@@ -1,4 +1,4 @@
-"""Time slices: the share of each topic in every slice, and how its words change."""
+"""Time slices: each topic's share in every slice, and how its words change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = 10
 
 
 class TopicsInSlices(Section):
-    """Topics in time slices, for models with topics that change; from the first chain alone."""
+    """Topics in time slices, from the first chain only, for models whose topics change."""
 
     always = False
 
@@ -35,7 +35,7 @@ class TopicsInSlices(Section):
             )
 
     def main(self) -> dict[str, Any]:
-        """Return the slices with their numbers of documents, or None if topics do not change."""
+        """Return the slices and their numbers of documents, or None if topics do not change."""
         if not self._names:
             return {"slices": None}
         topics = np.array(self.run.shown, np.int64)
@@ -55,7 +55,7 @@ class TopicsInSlices(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the followed words and their changes, and the range of slices with the topic."""
+        """Return a topic's words and their changes, and the range of slices in which it is present."""
         if not self._names:
             return {}
         place, vocabulary, words_over_time = (
@@ -80,7 +80,7 @@ class TopicsInSlices(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return probabilities of words and shares of topics in each slice, with their intervals."""
+        """Return words' probabilities and topics' shares in each slice, with intervals."""
         if not self._names:
             return {}
         packed = Packed()
@@ -94,7 +94,7 @@ class TopicsInSlices(Section):
         return {"slices": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the slices with the shares of topics, and the probabilities of their words."""
+        """Return the slices, the topics' shares, and their words' probabilities."""
         if not self._names:
             return {}
         record = dict(main["slices"])
@@ -114,7 +114,7 @@ class TopicsInSlices(Section):
         return {"slices": record}
 
     def definitions(self) -> list[Definition]:
-        """Define topics in time slices, their change, and their beginning and end."""
+        """Define topics in time slices, their change, and their first and last slice."""
         if not self._names:
             return []
         noun, many = self.run.noun
@@ -140,7 +140,7 @@ class TopicsInSlices(Section):
 
 
 def _numbers(values: Any) -> Any:
-    """Return an array as nested lists of rounded numbers, with None for NaN."""
+    """Return an array as nested lists of rounded numbers, None for NaN."""
     if np.ndim(values) > 1:
         return [_numbers(row) for row in values]
     return [finite(x, 7) for x in values.tolist()]

@@ -37,7 +37,7 @@ _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
 class Verdict(NamedTuple):
-    """Judgement of one aspect of a run; ``good`` is None if it is neither good nor bad."""
+    """Judgement about one aspect of a run; ``good`` is None if it is neither good nor bad."""
 
     good: bool | None
     head: str
@@ -46,10 +46,10 @@ class Verdict(NamedTuple):
 
 
 class HowSure(Section):
-    """All diagnostics of the run; its table of topics repeats values from other sections."""
+    """All diagnostics of the run; the table of topics repeats values of other sections."""
 
     def main(self) -> dict[str, Any]:
-        """Return a sentence on the run, four figures, verdicts, and scores over training time."""
+        """Return a sentence about the run, four key values, verdicts, and scores during training."""
         self._metrics: list[dict[str, Any]] = []  # lines of metrics with seconds of training
         with contextlib.suppress(MissingInputError):
             self._metrics = [
@@ -87,7 +87,7 @@ class HowSure(Section):
         )
 
     def _facts(self) -> list[dict[str, str]]:
-        """Return the four figures at the head of the page, each with the line beneath it."""
+        """Return the four key values at the top of the page, each with a line of explanation."""
         run, results = self.run, self.run.results
         recorded = results.run.config["corpus"]
         documents, tokens = recorded["training_documents"], recorded["training_tokens"]
@@ -118,7 +118,7 @@ class HowSure(Section):
     # ---- verdicts
 
     def _state(self) -> Verdict:
-        """Judge whether training is finished."""
+        """Judge whether training is complete."""
         results = self.run.results
         status = results.run.status
         good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
@@ -132,7 +132,7 @@ class HowSure(Section):
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
-        """Judge predictions of held-out documents by comparison with word frequencies."""
+        """Judge predictions of held-out documents, compared with word frequencies."""
         found = self.run.evaluation
         if found is None:
             return []
@@ -181,7 +181,7 @@ class HowSure(Section):
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
     def _intervals(self) -> list[Verdict]:
-        """Judge whether intervals can be trusted."""
+        """Judge whether intervals are trustworthy."""
         if not self.run.terms.draws:
             return []
         spread, d = self.run.results.spread(), self.run.diagnosis
@@ -217,7 +217,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return the score over seconds of training: of the average over draws, and of one draw."""
+        """Return scores by seconds of training, of the average over draws and of single draws."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
@@ -259,6 +259,6 @@ class HowSure(Section):
 
 
 def _thinned(points: list[list[float]]) -> list[list[float]]:
-    """Return at most `POINTS` evenly spaced points of a line, including the last one."""
+    """Return at most `POINTS` evenly spaced points of a curve, including the last."""
     every = -(-len(points) // POINTS)
     return points if every < 2 else points[(len(points) - 1) % every :: every]

@@ -1,4 +1,4 @@
-"""Topics: the record of each topic, and its words."""
+"""Topics: each topic's record, and its words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOP = 9
 
 
 class TopicRecords(Section):
-    """Record of each topic: its name, weight, words, coherence and seeds."""
+    """Each topic's record: name, weight, words, coherence and seeds."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -32,7 +32,7 @@ class TopicRecords(Section):
             run.sample_visitors.append(self._seeds.add)
 
     def main(self) -> dict[str, Any]:
-        """Return the number of topics, the layer, and the kind of their intervals."""
+        """Return the number of topics, the layer, and the kind of intervals."""
         run, fitted = self.run, self.run.results.fitted
         spread = run.results.spread()
         coherence = run.results.coherence(TEN, run.at)
@@ -59,7 +59,7 @@ class TopicRecords(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return name, first words, weight, coherence, and number of stable words of a topic."""
+        """Return a topic's name, first words, weight, coherence, and number of stable words."""
         run = self.run
         ids = run.terms.words[k][run.terms.there[k]][:TEN].tolist()
         first = run.first_words[k, :TOP].tolist()
@@ -84,7 +84,7 @@ class TopicRecords(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the words of all topics, topic by topic, as indices into the page's word list."""
+        """Return all topics' words, topic by topic, as indices into the page's word list."""
         terms, words = self.run.terms, self.run.words
         place = np.zeros(len(self.run.results.vocabulary), np.int64)
         place[words.ids] = np.arange(len(words.ids))
@@ -99,7 +99,7 @@ class TopicRecords(Section):
         return {"terms": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the records of topics with their words."""
+        """Return the topics' records, including their words."""
         terms, vocabulary = self.run.terms, self.run.results.vocabulary
         names = ("mean", "low", "high", "open", "ten", "share")
         topics = []
@@ -115,7 +115,7 @@ class TopicRecords(Section):
         return {"topics": topics}
 
     def definitions(self) -> list[Definition]:
-        """Define the values of words, and coherence, name and weight of topics."""
+        """Define the values of words, and the coherence, name and weight of topics."""
         run, draws = self.run, self.run.terms.draws
         definitions = []
         if run.signed:

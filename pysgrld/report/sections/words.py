@@ -1,4 +1,4 @@
-"""Words that can be looked up on the page, with their counts and topics."""
+"""Words that can be looked up on the page, and their counts and topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysgrld.report.reported_run import Section
 
 
 class WordList(Section):
-    """The words of the vocabulary that are on the page, the most frequent first."""
+    """The vocabulary's words that are on the page, most frequent first."""
 
     def main(self) -> dict[str, Any]:
         """Return the size of the vocabulary and the number of tokens."""
@@ -23,7 +23,7 @@ class WordList(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the words, with counts and topics."""
+        """Return the words with their counts and topics."""
         words, vocabulary = self.run.words, self.run.results.vocabulary
         text = "\n".join(vocabulary[w] for w in words.ids.tolist())
         packed = Packed().add("text", "utf8", text.encode("utf-8", "replace"))
@@ -32,7 +32,7 @@ class WordList(Section):
         return {"words": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the words, with counts and topics."""
+        """Return the words with their counts and topics."""
         words, vocabulary = self.run.words, self.run.results.vocabulary
         ends = np.cumsum(words.n)
         return {
