@@ -1,4 +1,4 @@
-"""Samplers that move topics, and gamma shapes above them, given the statistics of a minibatch.
+"""Samplers that update topics, and the gamma shapes above them, given minibatch statistics.
 
 A row of `SAMPLERS` describes a sampler and lists its options. The sampler's module has the
 mathematics and is imported when it is used.

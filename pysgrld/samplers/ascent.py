@@ -1,4 +1,4 @@
-"""Variational Bayes on spheres: points move along geodesics to the minimum of an energy.
+"""Variational Bayes on spheres, where points move along geodesics to a minimum of an energy.
 
 Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. A step has the length of Barzilai
 and Borwein, computed from the change of the gradient in the last step; it is halved until the energy
@@ -28,19 +28,19 @@ _HALVINGS, _ENOUGH = 40, 1e-4
 
 @dataclass(frozen=True)
 class AscentSettings(SamplerSettings):
-    """Settings of variational Bayes of directions: the maximum number of steps with a minibatch."""
+    """Settings of variational Bayes on spheres: the maximum number of steps per minibatch."""
 
     inner_steps: int = 10
 
 
 def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
-    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016) for every corpus."""
+    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), for any corpus."""
     del facts, settings
     return (5.0**-0.8, 5.0, 0.8)
 
 
 class Ascent(Points):
-    """Points that move to an optimum; their velocities are the steps, and are not stored.
+    """Points that move to an optimum; their velocities are single steps, which are not stored.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class Ascent(Points):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state before its first step."""
+        """Return the arrays of a state as they are before the first step."""
         return {"x": super().new_arrays(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Move the fraction ``h`` of the way to the optimum, in at most ``inner_steps`` steps."""
+        """Move the fraction ``h`` of the way to the optimum found in at most ``inner_steps`` steps."""
         before = self.x.copy()
         slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
@@ -79,12 +79,11 @@ class Ascent(Points):
             self.drift(0.0)
 
     def rest(self) -> None:
-        """Set the velocities to 0."""
+        """Set all velocities to 0."""
         self.v[:], self.squares[:] = 0.0, 0.0
 
     def aim(self, key: Key, slope: EnergyGradient) -> None:
-        """Set the velocities to minus the projected gradient; the first step has a length of
-        one radian.
+        """Set the velocities to minus the projected gradient; the first step is one radian long.
         """
         self.rest()
         self.push(key, 0, slope.gradient, 1.0)
@@ -92,7 +91,7 @@ class Ascent(Points):
             self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
 
     def climbed(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
-        """Follow the velocities until the energy has fallen, and return the slope at the new point.
+        """Move along the velocities until the energy falls, and return energy and gradient there.
 
         Return the old slope if the energy does not fall for any step length.
         """
@@ -114,11 +113,11 @@ class Ascent(Points):
         return slope
 
     def figures(self) -> dict[str, float]:
-        """Return no metrics, as these points have no temperature."""
+        """Return no metrics, because these points have no temperature."""
         return {}
 
     def summary(self) -> Doubles:
-        """Return the squared norms of the topics, (K,)."""
+        """Return the topics' squared norms, (K,)."""
         x = self.x[:, : self.block.shape[1]]
         squared_norms: Doubles = (x * x).sum(axis=0)
         return squared_norms

@@ -1,4 +1,4 @@
-"""A learned Dirichlet parameter eta of all words and topics, drawn from its conditional distribution.
+"""A learned Dirichlet parameter eta, common to all words and topics, drawn given these.
 
 A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.priors.ETA`; below
 the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
@@ -42,7 +42,7 @@ _TOGETHER = 4096
 
 
 class Concentration(BlockState[Any]):
-    """A learned eta; subclasses differ in the statistics that move it."""
+    """A learned eta; subclasses differ in the statistics that it is drawn from."""
 
     names = ("eta",)
     of_topics = "eta"
@@ -50,7 +50,7 @@ class Concentration(BlockState[Any]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Start at the mean of the prior; nothing is drawn."""
+        """Start at the prior mean, without drawing."""
         del key
         return cls(block, threads, eta=np.array([block.prior]))
 
@@ -62,7 +62,7 @@ class Concentration(BlockState[Any]):
         return row
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
-        """Draw eta by slice sampling, given its log likelihood."""
+        """Draw eta by slice sampling, given the function of its log likelihood."""
         ordinals = np.arange(_TRIES + 2)
         u = core.uniforms(
             np.zeros(len(ordinals), np.int64),
@@ -82,10 +82,10 @@ class Concentration(BlockState[Any]):
 
 
 class GivenTopics(Concentration):
-    """A learned eta given the topics."""
+    """A learned eta that is drawn given the topics."""
 
     def step(self, key: Key, statistics: Floats, h: float) -> None:
-        """Draw eta given phi of all words, (V, Kp); padding may have any value, and ``h`` is not used."""
+        """Draw eta given phi of all words, (V, Kp), with any padding; ``h`` is unused."""
         del h
         v, k = self.block.hyper
         cells = v * k
@@ -109,10 +109,10 @@ class GivenTopics(Concentration):
 
 
 class GivenCounts(Concentration):
-    """A learned eta given the topic counts of the whole corpus, in whole tokens."""
+    """A learned eta that is drawn given the whole corpus's topic counts, in whole tokens."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw eta given N_kw, with topics integrated out; ``h`` is not used."""
+        """Draw eta given the counts N_kw, with topics integrated out; ``h`` is unused."""
         del h
         v, k = self.block.hyper
         cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
@@ -132,7 +132,7 @@ class GivenCounts(Concentration):
 def sliced(
     log_density: Callable[[float], float], x: float, low: float, high: float, u: Doubles
 ) -> float:
-    """Move a number by slice sampling, with stepping out and shrinkage.
+    """Update a number by slice sampling, with stepping out and shrinkage.
 
     This leaves the number's distribution invariant: Neal (2003), figures 3 and 5.
 

@@ -1,4 +1,4 @@
-"""SGGMC and gSGNHT: stochastic-gradient Monte Carlo along geodesics (Liu, Zhu and Song 2016).
+"""SGGMC and gSGNHT, stochastic-gradient geodesic Monte Carlo (Liu, Zhu and Song 2016).
 
 A step of size eps is A B O B A (eq. 5 to 8): A follows geodesics for eps/2, B is friction for eps/2, and
 O is v <- v + Lambda(x) (-eps gradient + noise). Friction takes the fraction a = C eps of the velocity in
@@ -44,10 +44,10 @@ class GeodesicSettings(SamplerSettings):
 
 
 class Geodesic(Points):
-    """Points that move by stochastic-gradient geodesic Monte Carlo."""
+    """Points updated by stochastic-gradient geodesic Monte Carlo."""
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Make ``inner_steps`` steps A B O B A of size ``h``."""
+        """Make ``inner_steps`` integrator steps A B O B A of size ``h``."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
             # with a larger factor velocities soon overflow
@@ -65,13 +65,13 @@ class Geodesic(Points):
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Update friction for half a step of size ``h``; return the fraction that it takes in a step."""
+        """Update the friction for half a step of size ``h``, and return its amount per step."""
         del h  # friction is constant
         return float(self.block.settings.friction)
 
 
 class Thermostat(Geodesic):
-    """Points with a thermostat: friction grows while they are too fast, and falls while too slow.
+    """Points with a thermostat: friction grows when they move too fast, and falls when too slow.
 
     ``zeta`` (1,) is xi eps. The temperature is measured in the K (V - 1) intrinsic dimensions of the
     spheres: the ambient K V of the released code is wrong by V / (V - 1), a factor of 2 on a circle.
@@ -82,10 +82,10 @@ class Thermostat(Geodesic):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state before its first step; xi starts at C."""
+        """Return the arrays of a state as they are before the first step; xi starts at C."""
         return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
-        """Let xi follow the temperature for half a step of size ``h``; xi may become negative."""
+        """Adapt xi to the temperature for half a step of size ``h``; xi may become negative."""
         self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h
         return float(self.zeta[0])

@@ -1,4 +1,4 @@
-"""Gibbs sampling given the counts of the whole corpus: blocked (``gibbs``), and collapsed (``cgs``).
+"""Gibbs sampling given the whole corpus's counts: blocked (``gibbs``) and collapsed (``cgs``).
 
 Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma
 draw, so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean
@@ -22,10 +22,10 @@ from pysgrld.types import Block, Floats, Key
 
 
 class LogConjugate(LogRows):
-    """Logarithms of topics that are redrawn in every step."""
+    """Topics, stored as logarithms, that every step redraws."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional distribution; ``h`` is not used."""
+        """Draw all topics from their conditional distribution; ``h`` is unused."""
         del h
         transition(
             key,
@@ -38,19 +38,19 @@ class LogConjugate(LogRows):
 
 
 class Conjugate(RowsOrLogs):
-    """Rows of topics that are redrawn in every step."""
+    """Topics, stored as rows, that every step redraws."""
 
     logs = LogConjugate
     held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional distribution; ``h`` is not used."""
+        """Draw all topics from their conditional distribution; ``h`` is unused."""
         del h
         self.step_by(core.simplex_scir, key, statistics, h=math.inf)
 
 
 def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
-    """Draw all topics from their conditional distribution, Dirichlet(eta + n_k).
+    """Draw all topics from their conditional distribution Dirichlet(eta + n_k).
 
     Parameters
     ----------
@@ -72,18 +72,18 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
 
 
 class Mean(Rows):
-    """Expectation of the topics given the topics of all tokens."""
+    """Topics' expectation given the topics of all tokens."""
 
     _statistics: Counts | None = None  # the counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution that `drawn` draws from, or None if `drawn` uses logarithms."""
+        """Return the distribution used by `drawn`, or None if `drawn` uses logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicLaw(key, self._statistics)
 
     def drawn(self, key: Key) -> Floats:
-        """Return a draw of phi from its conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
+        """Draw phi from its conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
         law = self.law(key)
         return (
             self._drawn_by_logarithms(key) if law is None else draw(law, self.block, self.threads)
@@ -97,13 +97,13 @@ class Mean(Rows):
         return LogConjugate(self.block, self.threads, log_g=log_g).rows()
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Set g to eta + n; ``h`` is not used."""
+        """Set g to eta + n; ``h`` is unused."""
         del h
         self.step_by(core.simplex_relax, key, statistics, h=math.inf)
         self._statistics = statistics
 
     def as_it_stands(self) -> Self:
-        """Return a copy that stays as it is while this state continues."""
+        """Return a copy that does not change while this state is updated."""
         copy = super().as_it_stands()
         if self._statistics is not None:
             counts = self._statistics.counts.copy()  # the next sweep overwrites the counts

@@ -1,4 +1,4 @@
-"""Lazy rows: a word's row is brought up to date only when the word is next read.
+"""Lazy rows: a word's row is brought up to date only when it is next read.
 
 CIR transitions of constant shape compose exactly, and a word that is absent from a minibatch has
 shape eta in every topic: all the steps that it missed are one step of their total length, drawn
@@ -40,7 +40,7 @@ DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Rows that may be lazy; samplers differ in two kernels."""
+    """Rows that may be lazy; samplers differ in two of the kernels."""
 
     names = ("g", "sums", "last", "now")
     held = ("g", "last")
@@ -57,12 +57,12 @@ class LazyRows(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw initial rows, which are all current and may become lazy afterwards."""
+        """Draw initial rows, which are up to date and may become lazy later."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Step the rows of the minibatch, which must be current; other rows are not stepped.
+        """Update the rows of the minibatch's words, which must be up to date; others stay behind.
 
         While some topic is small, all rows are stepped; `catch_up` has then made all rows current.
         """
@@ -87,24 +87,24 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, or all rows if an update of all rows is due."""
+        """Bring the rows of ``words`` up to date, or all rows if they are due."""
         self._none_waits = key.step % RENEW == 0 or self._some_small()
         self._bring(key, self._waiting() if self._none_waits else words)
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Return phi of these words as of now; the state stays as it is."""
+        """Return the up-to-date phi of the given words, without changing the state."""
         g, sums = self.current(key, words)
         k = self.block.shape[1]
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
     def last_look(self, key: Key) -> Floats:
-        """Return phi as of now, in the memory of the rows."""
+        """Return the up-to-date phi of all words, overwriting the memory of the rows."""
         words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
         self.step_some(**self._missed(key, words, core.Purpose.look_pass), packed=True)
         return super().last_look(key)
 
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
-        """Return up-to-date copies of the rows of these words, (R, Kp), or all rows, and of the sums.
+        """Return up-to-date copies of the given words' rows, (R, Kp), or of all rows, and the sums.
 
         The draws have a separate purpose in random keys. The sums are corrected by the new draws, so a
         copy of all rows has exact sums.
@@ -117,11 +117,11 @@ class LazyRows(Rows):
         return g, sums
 
     def waited(self) -> Doubles:
-        """Return the time since each row was last stepped, (V,)."""
+        """Return the step time by which each row is behind, (V,)."""
         return self.now - self.last
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the arrays of a checkpoint into the state's own.
+        """Copy a checkpoint's arrays into the state's arrays.
 
         Raises
         ------
@@ -140,13 +140,13 @@ class LazyRows(Rows):
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
     def _bring(self, key: Key, words: Int32s) -> None:
-        """Step rows without counts by the time that they have missed, and correct the sums."""
+        """Step the given words' rows, without counts, by the time that they are behind; fix the sums."""
         arguments = self._missed(key, words, core.Purpose.catch_up_pass)
         together(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
-        """Return the kernel arguments of a step of rows by the time that they have missed."""
+        """Return kernel arguments to step rows by the time that they are behind."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.arguments(key, nothing) | {
             "counts": None,
@@ -156,13 +156,13 @@ class LazyRows(Rows):
 
 
 class LazyWarmUp(LazyRows):
-    """Lazy rows in the noise-free warm-up, which move by the mean of the CIR transition."""
+    """Lazy rows during the noise-free warm-up, which follow the mean of the CIR transition."""
 
     step_all = staticmethod(core.simplex_relax)
     step_some = staticmethod(core.simplex_relax_rows)
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state of the sampler itself, with all rows brought up to date."""
+        """Return the state of the actual sampler, with all rows up to date."""
         words = self._waiting()
         self._bring(Key(0, 0, 0), words)  # the warm-up draws nothing
         return super().after_warm_up()

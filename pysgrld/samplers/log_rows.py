@@ -1,4 +1,4 @@
-"""Topics as logarithms of unnormalised rows, which can represent cells of any size.
+"""Topics as logarithms of unnormalised rows, which can represent values of any size.
 
 ``log_g`` (V, K) float64. A Gamma(0.01) variate is below the smallest float32 with probability 0.36. For
 training that is harmless down to eta = 0.01: a cell flushed to zero and the same cell kept exactly have
@@ -24,13 +24,13 @@ FLOAT_ETA = 0.01
 
 
 def log_sums(log_g: Doubles) -> Doubles:
-    """Return the logarithms of the sums of exp(log_g) over rows, (K,)."""
+    """Return the logs of the row sums of exp(log_g), (K,)."""
     top = log_g.max(axis=0)
     return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
 def shapes(counts: Counts, block: Block) -> Doubles:
-    """Return a_kw = eta + N_kw as a dense matrix, (V, K)."""
+    """Return the gamma shapes a_kw = eta + N_kw as a dense matrix, (V, K)."""
     v, k = block.shape
     a = np.full((v, k), block.prior)
     a[counts.rows] += counts.counts[:, :k] * counts.factor
@@ -47,7 +47,7 @@ def transition(
     threads: int,
     kappa: Doubles | None = None,
 ) -> None:
-    """Make one CIR transition of logarithms in place, exact for every length, even an infinite one.
+    """Make one CIR transition of logarithms in place, exact for any length, even infinite.
 
     Kernel: cpp/kernels/simplex_scir_log.cpp (Baker et al. 2018, section 2.3).
 
@@ -78,13 +78,13 @@ class LogRows(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start at the logarithms of the rows at which `Rows` starts in single precision."""
+        """Start at the logs of the rows from which `Rows` would start in single precision."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return LogWarmUp(block, threads, cls, log_g=log_g)
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these words, with a floor so that every token can have a topic."""
+        """Return phi of the given words, floored so that each token can have some topic."""
         k = self.block.shape[1]
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
@@ -93,12 +93,12 @@ class LogRows(BlockState[Counts]):
         return phi
 
     def summary(self) -> Doubles:
-        """Return the largest logarithm of each topic, (K,)."""
+        """Return each topic's largest logarithm, (K,)."""
         return np.asarray(self.log_g.max(axis=0))
 
 
 class LogWarmUp(LogRows):
-    """Logarithms in the noise-free warm-up, which move by the mean of the CIR transition."""
+    """Logarithms during the noise-free warm-up, which follow the mean of the CIR transition."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
@@ -111,11 +111,11 @@ LogRows.warm_up = LogWarmUp
 
 
 class RowsOrLogs(Rows):
-    """Rows, or their logarithms if eta is too small for single precision."""
+    """Rows, or logarithms of rows if eta is too small for single precision."""
 
     logs: ClassVar[type[LogRows]]
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class that the block's eta requires: rows, or their logarithms."""
+        """Return the class that suits the block's eta: rows, or their logarithms."""
         return cls.logs if block.prior < FLOAT_ETA else cls

@@ -1,4 +1,4 @@
-"""Topics as points on spheres, with velocities: the state of all samplers of directions.
+"""Topics as points on spheres, with velocities: the state of all samplers on spheres.
 
 ``x`` (V, Kp) float64, word-major: column k is a unit vector; ``v`` of the same shape, column k tangent
 to the sphere at x_k. Columns beyond K are 0. Geodesics are followed exactly, and rounding is taken out
@@ -22,7 +22,7 @@ _START, _PACE = 2**31, 2**31 + 1
 
 
 class Points(BlockState[Potential]):
-    """Points under a sampler; samplers differ in `step`.
+    """Points updated by a sampler; samplers differ in `step`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Points(BlockState[Potential]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> Self:
-        """Draw points around the centre, normalise(m + z/sqrt(V)), and velocities of temperature 1."""
+        """Draw points around the centre, normalise(m + z/sqrt(V)), and velocities at temperature 1."""
         v, k = block.shape
         state = cls(block, threads, **cls.new_arrays(block))
         state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
@@ -58,7 +58,7 @@ class Points(BlockState[Potential]):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state before its first step."""
+        """Return the arrays of a state as they are before the first step."""
         v, k = block.shape
         kp = padded(k)
         return {
@@ -71,10 +71,10 @@ class Points(BlockState[Potential]):
 
     @abstractmethod
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Move the points by one iteration of step size ``h``."""
+        """Move the points in one iteration with step size ``h``."""
 
     def drift(self, time: float, damp: float = 1.0) -> None:
-        """Follow the geodesics for a time, then multiply the velocities by ``damp``.
+        """Move along geodesics for the given time, then multiply the velocities by ``damp``.
 
         Raises
         ------
@@ -101,7 +101,9 @@ class Points(BlockState[Potential]):
         sd: float | Doubles | None = None,
         damp: float = 1.0,
     ) -> None:
-        """Set v to damp (v + Lambda(x) (-time gradient + sd z)), z ~ N(0, 1); overwrites the gradient.
+        """Set v to damp (v + Lambda(x) (-time gradient + sd z)), z ~ N(0, 1).
+
+        The gradient is overwritten.
 
         Parameters
         ----------
@@ -138,14 +140,14 @@ class Points(BlockState[Potential]):
     # ---- reading
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the rows of these words in single precision; all rows if None."""
+        """Return the rows of the given words (None: all) in single precision."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:
-        """Add the points to ``total``; the sum has their mean direction."""
+        """Add the points to ``total``, which thus points in the mean direction."""
         total += self.x
 
     def figures(self) -> dict[str, float]:
-        """Return the temperature: the mean squared velocity of a topic per dimension."""
+        """Return the temperature, the mean squared velocity of a topic per dimension."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}

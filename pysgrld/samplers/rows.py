@@ -1,4 +1,4 @@
-"""Topics as unnormalised rows: the state of nearly all simplex samplers, and their warm-up.
+"""Topics as unnormalised rows, which is the state of most simplex samplers, and their warm-up.
 
 ``g`` (V, Kp) float32, phi_kw = g_kw / s_k; ``sums`` (Kp,) float64, the s_k.
 """
@@ -20,13 +20,13 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 def totals(statistics: Counts, block: Block) -> Doubles:
-    """Return N_k, (K,), the sum of N_kw over words: an exact sum of integers times the factor."""
+    """Return N_k, (K,), the exact sums of the integer counts N_kw over words, times the factor."""
     counts: Doubles = statistics.counts.sum(axis=0)[: block.shape[1]] * statistics.factor
     return counts
 
 
 def drawn(key: Key, block: Block, threads: int, peers: Peers | None = None) -> dict[str, Array]:
-    """Draw initial rows: Gamma(1) variates times the expected scale, tokens / (K V), or 1 if unknown."""
+    """Draw initial rows: Gamma(1) variates times tokens / (K V), or times 1 if tokens are unknown."""
     v, k = block.shape
     scale = max(block.prior, block.mass / (v * k)) if block.mass else 1.0
     return started(core.simplex_start, key, block, threads, peers, scale=scale)
@@ -40,7 +40,7 @@ def started(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Draw initial rows by a kernel; each process draws the rows that it owns."""
+    """Draw initial rows with a kernel; each process draws its own rows."""
     v, k = block.shape
     arrays: dict[str, Array] = {"g": untouched(v, padded(k), peers), "sums": np.zeros(padded(k))}
     arguments: dict[str, Any] = {
@@ -60,7 +60,7 @@ def started(
 
 
 def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
-    """Return zeros in single precision; a process with peers takes memory for its own rows only.
+    """Return zeros in single precision, for which a process with peers uses memory for its rows only.
 
     Memory is allocated page by page as it is written. The pages here are small, as most large pages
     would have rows of several processes.
@@ -76,7 +76,7 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
 def together(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that writes rows; each process writes the rows that it owns.
+    """Call a kernel that writes rows; each process writes its own rows.
 
     A unit of rows is stepped in the same way on every process, and the contributions of the units
     to the sums are added in a fixed order. Results therefore do not depend on the number of
@@ -116,13 +116,13 @@ def together(
 
 
 class FromRows(BlockState[Counts]):
-    """A state from which sampling starts after a warm-up of rows."""
+    """A state from which sampling starts after a warm-up with rows."""
 
     @classmethod
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows for the warm-up; they become a state of this class when it is over."""
+        """Draw rows for the warm-up, after which they become a state of this class."""
         return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
 
 
@@ -137,7 +137,7 @@ class Rows(FromRows):
     def step_by(
         self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
     ) -> None:
-        """Step all rows that this process owns, by a kernel."""
+        """Step all rows of this process with a kernel."""
         together(self.peers, kernel, anew=True, **self.arguments(key, counts), **options)
 
     def sum_anew(self) -> None:
@@ -146,13 +146,13 @@ class Rows(FromRows):
         self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def all_counts(self, counts: Counts) -> dict[str, Any]:
-        """Return the arguments with the sums of all counts, if this process owns only some rows."""
+        """Return the kernel argument with the totals of all counts, if several processes own rows."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.total(counts.counts.sum(axis=0))}
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments common to all kernels that step all rows."""
+        """Return the arguments that all kernels for stepping all rows have in common."""
         return {
             "g": self.g,
             "sums": self.sums,
@@ -168,7 +168,7 @@ class Rows(FromRows):
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:
-        """Return the arguments common to all kernels that read rows.
+        """Return the arguments that all kernels for reading rows have in common.
 
         Every iteration reuses the memory of the last one.
         """
@@ -182,16 +182,16 @@ class Rows(FromRows):
         }
 
     def rows(self, words: Int32s | None = None, out: Floats | None = None) -> Floats:
-        """Return phi of these words, in ``out`` if given; a floor lets every token have a topic."""
+        """Return phi of the given words, in ``out`` if given, floored so that any token has a topic."""
         return core.simplex_phi(**self.reading(words), out=out)
 
     def last_look(self, key: Key) -> Floats:
-        """Return phi of all words, in the memory of the rows."""
+        """Return phi of all words, overwriting the memory of the rows."""
         del key
         return self.rows(out=self.g)
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return the rows that documents read for these words, in ``out`` or the state's own memory."""
+        """Return the given words' rows for sampling documents, in ``out`` or in the state's memory."""
         return self.rows(words, out)
 
     def add_to(self, total: Doubles) -> None:
@@ -207,12 +207,12 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Return the time since each row was last stepped, (V,), or None if no row is lazy."""
+        """Return the step time by which each row is behind, (V,), or None if no row is lazy."""
         return None
 
 
 class WarmUp(Rows):
-    """Rows in the noise-free warm-up, which move by the mean of the CIR transition.
+    """Rows during the noise-free warm-up, which follow the mean of the CIR transition.
 
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
     """

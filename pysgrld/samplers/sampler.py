@@ -1,4 +1,4 @@
-"""A sampler as a row of the table: its description, its options, and its factory of states.
+"""A sampler as a row of a table: its description, its options, and how its states are made.
 
 Neither NumPy nor the compiled core is imported here: help lists the samplers and must be instant.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SamplerFacts(NamedTuple):
-    """The facts that the default settings and the default step of a sampler depend on.
+    """Facts on which a sampler's default settings and default step size depend.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class SamplerFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """Settings of a sampler without options, and the base class of all settings.
+    """Settings of a sampler without options; base class of all settings.
 
     A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
     of its sampler; only the sampler reads them.
@@ -60,14 +60,14 @@ class SamplerSettings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Build the settings from values by option name; a missing value has its default."""
+        """Create the settings from values by option name, with defaults for missing values."""
         names = {f.name: option_name(f.name) for f in fields(cls)}
         settings = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
         return cls(**settings)
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Return the settings that the options imply for a corpus.
+        """Return the settings that options give for a corpus.
 
         Parameters
         ----------
@@ -84,21 +84,21 @@ class SamplerSettings:
         return cls.of(values)
 
     def plain(self) -> dict[str, Any]:
-        """Return the values by option name, in the types of JSON: lists instead of tuples."""
+        """Return the values by option name in JSON types, with lists in place of tuples."""
         return {option_name(f.name): thawed(getattr(self, f.name)) for f in fields(self)}
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows are lazy: they are stepped only when a minibatch reads them."""
+        """Whether rows are lazy, that is, updated only when a minibatch reads them."""
         return False
 
     @property
     def arrays(self) -> int:
-        """Number of arrays in a state that are as large as the topics."""
+        """Number of a state's arrays that have the size of the topics."""
         return 1
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return the rate of the process of an average topic, given N tokens of the training corpus.
+        """Return the rate of an average topic's process, for N training tokens.
 
         The effect of minibatch noise on the posterior's width depends on the rate times the step.
         """
@@ -108,7 +108,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler of global parameters: a row of `pysgrld.samplers.SAMPLERS`, with plain values only.
+    """A sampler of global parameters: a row of `pysgrld.samplers.SAMPLERS`, of plain values only.
 
     Attributes
     ----------
@@ -170,13 +170,13 @@ class Sampler:
 
     @property
     def settings_class(self) -> type[SamplerSettings]:
-        """The class of its settings."""
+        """The class of the sampler's settings."""
         if not self.settings:
             return SamplerSettings
         return cast("type[SamplerSettings]", getattr(import_module(self.module), self.settings))
 
     def resolved(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
-        """Return the settings that the options imply for a corpus: `SamplerSettings.resolved`.
+        """Return the settings that options give for a corpus; see `SamplerSettings.resolved`.
 
         Parameters
         ----------
@@ -190,13 +190,13 @@ class Sampler:
         return self.settings_class.resolved(allowed, facts)
 
     def default_step(self, facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-        """Return A, B, C of the default step A (1 + t/B)^(-C)."""
+        """Return A, B and C of the default step size A (1 + t/B)^(-C)."""
         return cast(Steps, import_module(self.module).default_step(facts, settings))
 
     def start(
         self, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Any]:
-        """Draw the state of a block at a chain's first iteration.
+        """Draw a block's state at the first iteration of a chain.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class Sampler:
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
     ) -> BlockState[Any]:
-        """Make a block's state from the arrays of a checkpoint, to read it without a chain.
+        """Create a block's state from a checkpoint's arrays, to read it without a chain.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Sampler:
         return states.restored(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return the class of a block's states, and the block with settings."""
+        """Return the class of a block's states, and the block with default settings if it has none."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

@@ -55,7 +55,7 @@ class ScirSettings(SamplerSettings):
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Decide whether rows are lazy, if the option leaves that open.
+        """Decide whether rows are lazy, if the option does not.
 
         The decision follows from counts of words, never from a clock.
 
@@ -87,13 +87,13 @@ class ScirSettings(SamplerSettings):
         return self.lazy == "on"
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return 1, or the natural rate 1 + N_k/s_k of an average topic with s_k = V eta."""
+        """Return 1, or an average topic's natural rate 1 + N_k/s_k, where s_k = V eta."""
         v, k = block.shape
         return 1.0 + tokens / (k * v * block.prior) if self.cir_rate == "natural" else 1.0
 
 
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
-    """Return a constant step c B/D, at most 1; it is shorter for the natural rate, which goes farther.
+    """Return a constant step c B/D, at most 1, which is shorter for the natural rate.
 
     A token of a minibatch counts as c tokens after the step, which must be few compared with the
     word's own tokens. c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`. Above these, c is
@@ -109,11 +109,11 @@ def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
 
 
 class LogCir(LogRows):
-    """Logarithms that move by CIR transitions."""
+    """Logarithms updated by CIR transitions."""
 
     @classmethod
     def after(cls, warm: LogRows) -> Self:
-        """Scale topics of the natural rate to sums of V eta; phi does not change."""
+        """Scale topics with the natural rate so that they sum to V eta; phi does not change."""
         if warm.block.settings.cir_rate == "natural":
             total = warm.block.shape[0] * warm.block.prior
             warm.log_g += math.log(total) - log_sums(warm.log_g)
@@ -137,19 +137,19 @@ class LogCir(LogRows):
 
 
 class Cir(RowsOrLogs):
-    """Rows that move by CIR transitions; lazy if the settings choose it and no reader needs all rows."""
+    """Rows updated by CIR transitions, lazily if the settings say so and all reads are by word."""
 
     logs = LogCir
     held = ("g",)
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return lazy rows if the settings choose them and no reader needs all rows."""
+        """Return the class of lazy rows if the settings choose it and all reads are by word."""
         return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Scale topics of the natural rate to sums of V eta; phi does not change."""
+        """Scale topics with the natural rate so that they sum to V eta; phi does not change."""
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
             rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior
@@ -158,7 +158,7 @@ class Cir(RowsOrLogs):
         return super().after(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``."""
+        """Make one CIR transition of length ``h`` with shapes eta + N_kw, exact for any ``h``."""
         if self.block.settings.cir_rate == "natural":
             totals = self.all_counts(statistics)
             self.step_by(core.simplex_scir_natural, key, statistics, h=h, **totals)
@@ -167,7 +167,7 @@ class Cir(RowsOrLogs):
 
 
 class LazyCir(LazyRows):
-    """Rows that move by CIR transitions when they are read."""
+    """Rows whose CIR transitions are made when they are read."""
 
     step_all = staticmethod(core.simplex_scir)
     step_some = staticmethod(core.simplex_scir_rows)

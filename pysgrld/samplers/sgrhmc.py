@@ -1,4 +1,4 @@
-"""SGRHMC: stochastic-gradient Riemannian Hamiltonian Monte Carlo (Ma, Chen and Fox 2015, section 3.2).
+"""SGRHMC, stochastic-gradient Riemannian Hamiltonian Monte Carlo (Ma, Chen and Fox 2015, section 3.2).
 
 Kernel: cpp/kernels/simplex_sgrhmc.cpp. The metric is diag(1/g), on the expanded mean of Patterson and
 Teh (2013). The paper leaves the unit of g open. Here the prior of g has such a rate that a row of an
@@ -26,12 +26,12 @@ class HamiltonianSettings(SamplerSettings):
 
     @property
     def arrays(self) -> int:
-        """Number of arrays as large as the topics: rows and momenta."""
+        """Number of arrays with the size of the topics, here rows and momenta."""
         return 2
 
 
 def default_step(facts: SamplerFacts, settings: HamiltonianSettings) -> Steps:
-    """Return a constant step after a warm-up; without one, a step that decays."""
+    """Return a constant step after a warm-up, or a decaying step without one."""
     del settings
     return (0.2, 1.0, 0.0) if facts.warm_up > 0 else (0.2, 1000.0, 0.55)
 
@@ -45,12 +45,12 @@ class Hamiltonian(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue with the same rows, and with momenta of 0."""
+        """Continue from the same rows, with zero momenta."""
         momenta = untouched(len(warm.g), warm.g.shape[1], warm.peers)
         return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make a step of friction, noise and Hamiltonian flow, each for the time ``h``."""
+        """Apply friction, noise and Hamiltonian flow, each for the time ``h``."""
         (v, k), eta = self.block.shape, self.block.prior
         mass = v * eta
         rate = mass / (mass + self.block.mass / k)

@@ -1,4 +1,4 @@
-"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), moved given tables and rates.
+"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), updated given tables and rates.
 
 They are r of deep LDA's top layer, and a learned alpha of LDA.
 
@@ -31,7 +31,7 @@ LEAST = 1e-30
 
 @dataclass(frozen=True)
 class ShapesSettings(SamplerSettings):
-    """Settings of gamma shapes, which the model sets.
+    """Settings of gamma shapes, which are set by the model.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class ShapesSettings(SamplerSettings):
 
 
 class Shapes(BlockState[Counts]):
-    """Shapes that move by Langevin steps."""
+    """Shapes updated by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
     of_topics = "r"
@@ -58,7 +58,7 @@ class Shapes(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start every r_k at its prior mean; nothing is drawn."""
+        """Start each r_k at its prior mean, without drawing."""
         del key
         k = block.shape[1]
         r = np.zeros(padded(k))
@@ -76,16 +76,16 @@ class Shapes(BlockState[Counts]):
         )
 
     def check(self) -> None:
-        """Raise `CheckpointError` if the shapes of a checkpoint are not positive."""
+        """Raise `CheckpointError` if a checkpoint's shapes are not positive."""
         check_prior(f"{self.block.name}.r", self.r[: self.block.shape[1]])
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return r itself, (Kp,) float32."""
+        """Return the vector r itself, (Kp,) float32."""
         del words
         return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make a Langevin step of the shapes.
+        """Make a Langevin step of all shapes.
 
         r <- |r + (h/M) (gamma0/K + X - r (c0 + Q)) + sqrt(2 h r / M) z|, M the running mean of Q.
         """
@@ -104,7 +104,7 @@ class Shapes(BlockState[Counts]):
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
     def pace(self, topic_pace: Pace, statistics: Counts) -> float:
-        """Return the step size min(1, h * level) * B/D, for a step h of the topics.
+        """Return the step size min(1, h * level) * B/D, given the topics' step h.
 
         Shapes are one vector for the whole corpus. With the factor B/D they move as much as topics do,
         and the noise of minibatches does not move them much. The level is left out if steps are
@@ -125,7 +125,7 @@ class Shapes(BlockState[Counts]):
 
 
 class WarmShapes(Shapes):
-    """Shapes in the noise-free warm-up."""
+    """Shapes during the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
@@ -137,10 +137,10 @@ Shapes.warm_up = WarmShapes
 
 
 class ConjugateShapes(Shapes):
-    """Shapes that are drawn from their conditional distribution given the whole corpus."""
+    """Shapes drawn from their conditional distribution, given the whole corpus."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw c0, gamma0 and r, in this order; ``h`` is not used."""
+        """Draw c0, gamma0 and r, in this order; ``h`` is unused."""
         del h
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
@@ -155,7 +155,7 @@ class ConjugateShapes(Shapes):
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
 
     def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
-        """Draw Gamma(shape, 1) variates, by a CIR transition of logarithms of infinite length."""
+        """Draw Gamma(shape, 1) variates, by infinitely long CIR transitions of logarithms."""
         log_g = np.zeros((1, len(shape)))
         core.simplex_scir_log(
             log_g=log_g,

@@ -1,4 +1,4 @@
-"""SMLD: stochastic mirrored Langevin dynamics (Hsieh, Kavis, Rolland and Cevher 2018, section 5.2).
+"""SMLD, stochastic mirrored Langevin dynamics (Hsieh, Kavis, Rolland and Cevher 2018, section 5.2).
 
 Kernel: cpp/kernels/simplex_smld.cpp. The state is dual, ``y`` (V, Kp) float32, y = log(phi / phi of
 the last word), with ``log_sums`` (Kp,) float64, the logarithms of the sums of exp(y). Noise is the
@@ -22,14 +22,14 @@ from pysgrld.types import Doubles, Floats, Int32s, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a step that is stable for an average topic (Hsieh et al. 2018, curvature of the dual)."""
+    """Return a step that is stable for an average topic, by the dual's curvature (Hsieh et al. 2018)."""
     del settings
     curvature = facts.words * facts.eta + facts.tokens / facts.topics
     return (min(0.5 / curvature, 0.01), 1000.0, 0.55)
 
 
 class Dual(FromRows):
-    """Topics in dual coordinates that move by Langevin steps of isotropic noise."""
+    """Topics in dual coordinates, updated by Langevin steps with isotropic noise."""
 
     names = ("y", "log_sums")
     of_topics = "log_sums"
@@ -41,7 +41,7 @@ class Dual(FromRows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Replace the rows by dual coordinates; phi does not change."""
+        """Convert rows to dual coordinates; phi does not change."""
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
         g = warm.g[:, :k]
@@ -77,7 +77,7 @@ class Dual(FromRows):
         )
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these words."""
+        """Return phi of the given words."""
         return core.simplex_smld_phi(
             y=self.y,
             log_sums=self.log_sums,
@@ -90,6 +90,6 @@ class Dual(FromRows):
 
 
 class ApproximateDual(Dual):
-    """Dual coordinates with 1 + y, at least 1e-8, in place of exp(y), as in the paper's code."""
+    """Dual coordinates that use 1 + y, at least 1e-8, in place of exp(y), as the paper's code does."""
 
     approximate = True

@@ -1,4 +1,4 @@
-"""The state of a block under a sampler: the base class, and the statistics that move states."""
+"""State of a block under a sampler: the base class, and the statistics that update states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S = TypeVar("S", contravariant=True)
 
 
 class Counts(NamedTuple):
-    """Sufficient statistics of topics and of gamma shapes: the tokens of each word in each topic.
+    """Sufficient statistics of topics and gamma shapes: each word's tokens in each topic.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicLaw(NamedTuple):
-    """The distribution of topics given the topics of all tokens, and the address of one draw from it.
+    """The topics' distribution given all tokens' topics, and the random address of one draw from it.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class TopicLaw(NamedTuple):
 
 
 class EnergyGradient(NamedTuple):
-    """A potential energy and its gradient at given points.
+    """A potential energy and its gradient at some points.
 
     Attributes
     ----------
@@ -80,24 +80,24 @@ class EnergyGradient(NamedTuple):
 
 
 class Potential(Protocol):
-    """A potential energy of points on spheres, evaluated at the points to which the sampler moves.
+    """A potential energy of points on spheres, which the sampler evaluates where points move.
 
     It is an average over the documents' variables, sampled or fitted given points.
     """
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample the documents' variables given x, (V, Kp), and return energy and gradient at x.
+        """Sample documents' variables given x, (V, Kp), and return energy and gradient at x.
 
         ``part`` is the number of the call in an iteration, from 0; ``noise`` requests the gradient's
         variance, too.
         """
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the last sample of the documents' variables."""
+        """Return energy and gradient at x, given the last sampled documents' variables."""
 
 
 class Pace(NamedTuple):
-    """The step of the topics in an iteration, for blocks that derive their own step from it.
+    """The topics' step in an iteration, from which other blocks derive their own step.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Pace(NamedTuple):
 
 
 class Peers(Protocol):
-    """Processes that move a state together, as seen by one of them; each moves the rows that it owns.
+    """Processes that update a state together, as seen by one; each updates its own rows.
 
     Attributes
     ----------
@@ -132,27 +132,27 @@ class Peers(Protocol):
 
     @property
     def rank(self) -> int:
-        """Return the number of this process."""
+        """Return this process's number."""
 
     @property
     def size(self) -> int:
         """Return the number of processes."""
 
     def holds(self, words: Int32s) -> Array:
-        """Return for each row whether this process owns it."""
+        """Return a mask of the given rows: True if this process owns the row."""
 
     def move(self, step: Callable[[], None]) -> None:
-        """Step this process's part of a state."""
+        """Update the part of a state that this process owns."""
 
     def complete(self, units: Array) -> None:
-        """Allgather an array with a row for each unit of the state's rows."""
+        """Fill in the rows of an array over units of rows that other processes computed (allgather)."""
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum of a few integers over the processes."""
+        """Return the sums of a few integers over all processes."""
 
 
 class BlockState(ABC, Generic[S]):
-    """The state of a block under one sampler; it owns its arrays and its scratch memory.
+    """A block's state under one sampler; it owns its arrays and its scratch memory.
 
     Two threads may use two states at once, but only one thread at a time may use a state.
 
@@ -197,20 +197,20 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of the states of a block, if it depends on the block."""
+        """Return the class of a block's states, if it depends on the block."""
         del block
         return cls
 
     @classmethod
     @abstractmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Draw the state of a chain's first iteration; it is a warm-up state if there is a warm-up."""
+        """Draw a chain's first state, which is a warm-up state if there is a warm-up."""
 
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
-        """Make a state from a checkpoint's arrays without a chain; it takes ownership of them.
+        """Create a state from a checkpoint's arrays, without a chain; the state then owns the arrays.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
-        """Return the type and the shape of each array in a block's state, by name.
+        """Return the type and shape of each array in a block's state, by name.
 
         It compares two states of a few rows: an axis has the same length in both, or an entry for each
         row, or for each unit of `core.ROW_UNIT` rows.
@@ -250,7 +250,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
-        """Return the arrays of a state of a block with a few rows."""
+        """Return the arrays of a block's state; the block must have only a few rows."""
         hyper = block.hyper
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
@@ -259,17 +259,17 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def after(cls, warm: Any) -> Self:
-        """Continue with the same arrays when the warm-up is over."""
+        """Continue with the same arrays after the warm-up."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
     # ---- steps
 
     @abstractmethod
     def step(self, key: Key, statistics: S, h: float) -> None:
-        """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
+        """Update the block in an iteration with step size ``h``, without noise during a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Restart as if topics had the given counts of tokens, (at most V, K), for the first words."""
+        """Restart as if the topics had the given token counts, (at most V, K), for the first words."""
         v, k = self.block.shape
         rows = self.held_here(np.arange(v, dtype=np.int32))
         rows_with_tokens = rows[rows < len(tokens)]
@@ -279,16 +279,16 @@ class BlockState(ABC, Generic[S]):
         self.step(key, statistics, ALL_THE_WAY)
 
     def held_here(self, rows: Int32s) -> Int32s:
-        """Return the members of ``rows`` that this process owns."""
+        """Return those of ``rows`` that this process owns."""
         return rows if self.peers is None else rows[self.peers.holds(rows)]
 
     def pace(self, topic_pace: Pace, statistics: S) -> float:
-        """Return the step size of this block, given that of the topics; here it is the same."""
+        """Return this block's step size, given the topics' one; here they are equal."""
         del statistics
         return topic_pace.h
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state with which sampling starts when the warm-up is over.
+        """Return the state with which sampling starts after the warm-up.
 
         It takes over the arrays of this one, which must not be used any more; a state that samples
         already returns itself.
@@ -296,7 +296,7 @@ class BlockState(ABC, Generic[S]):
         return self if self.then is None else self.then.after(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Return the fraction of each topic's way to its conditional mean that a step ``h`` goes, (K,).
+        """Return the fraction of its way to the conditional mean that each topic moves in a step, (K,).
 
         Euler steps are stable if it is below 2; ``tokens`` (K,) are the tokens of each topic in the
         corpus. Return None if a step is not an Euler step, or has another scale.
@@ -308,20 +308,20 @@ class BlockState(ABC, Generic[S]):
 
     @abstractmethod
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return rows as documents read them, (R, Kp); the rows of these words, or all if None.
+        """Return rows in the form that documents use, (R, Kp): of the given words, or all if None.
 
         Lazy rows are returned as last drawn: call `catch_up` first, or `look` instead.
         """
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the lazy rows of these words up to date before they are read.
+        """Bring the given words' lazy rows up to date, before they are read.
 
         A process with peers does this for its own rows; its peers call it at the same time.
         """
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Return `rows` as of now, with lazy rows brought up to date in a copy; changes nothing.
+        """Return `rows`, with lazy rows brought up to date in a copy; the state does not change.
 
         ``key.step`` is the number of iterations done.
         """
@@ -329,11 +329,11 @@ class BlockState(ABC, Generic[S]):
         return self.rows(words)
 
     def last_look(self, key: Key) -> Floats:
-        """Return `look` of all rows, perhaps in the memory of ``g``: the state must not be used again."""
+        """Return `look` of all rows, perhaps in ``g``'s memory; the state cannot be used afterwards."""
         return self.look(key)
 
     def drawn(self, key: Key) -> Floats:
-        """Return a draw of all rows as of now; changes nothing.
+        """Return an up-to-date draw of all rows; the state does not change.
 
         For samplers that draw rows in their steps, this is `look`. A sampler with conditional means
         as rows draws the topics here.
@@ -341,17 +341,17 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution that `drawn` draws topics from, or None if it draws none."""
+        """Return the distribution from which `drawn` draws topics, or None if it draws none."""
         del key
         return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the weights used to draw the topics of tokens, (R, Kp), or None if they are `rows`."""
+        """Return the weights used to sample tokens' topics, (R, Kp), or None if `rows` are used."""
         del words
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,); for lazy rows, add their expectation.
+        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,), or the expectation of lazy rows.
 
         The expectation given the values last drawn has the mean of `look`, for less work and with less
         noise.
@@ -359,23 +359,23 @@ class BlockState(ABC, Generic[S]):
         total += self.rows()
 
     def summary(self) -> Doubles:
-        """Return one number per topic, (K,), which is not finite if the topic is not finite."""
+        """Return one number per topic, (K,), which is NaN or infinite if the topic has such a value."""
         numbers: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
         return numbers
 
     def as_it_stands(self) -> Self:
-        """Return a copy that stays as it is while this state continues."""
+        """Return a copy that does not change while this state is updated."""
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         return type(self)(self.block, self.threads, self.then, **arrays)
 
     # ---- checkpoints
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state's own arrays by name, not copies."""
+        """Return the state's arrays by name, without copying."""
         return {name: getattr(self, name) for name in self.names}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the arrays of a checkpoint into this state's own.
+        """Copy a checkpoint's arrays into this state's arrays.
 
         Raises
         ------
@@ -386,14 +386,14 @@ class BlockState(ABC, Generic[S]):
         self.check()
 
     def check(self) -> None:
-        """Raise `CheckpointError` if the arrays of a checkpoint have values that no step produces.
+        """Raise `CheckpointError` if a checkpoint's arrays have values that no step can produce.
 
         Only values that the declared ranges of the arrays cannot exclude are checked.
         """
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
-    """Update in place a running estimate that scales steps, and return it.
+    """Update, in place, a running estimate that scales steps, and return it.
 
     M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate is M; each later one gives
     M <- (1 - w) M + w estimate.

@@ -1,4 +1,4 @@
-"""The list of all samplers, and of the options that only some samplers have."""
+"""The list of all samplers, and the options specific to some samplers."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 
 def _check_resample(settings: Mapping[str, Any]) -> None:
-    """Refuse --resample with a single inner step."""
+    """Raise an error for --resample with only one inner step."""
     if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
         raise UsageError("--resample requires --inner-steps above 1")
 
@@ -316,7 +316,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Return the sampler that moves a block of a model with topics moved by ``algo``.
+    """Return the sampler for a block of a model whose topics are sampled by ``algo``.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def options_of_samplers(
     algorithms: Mapping[str, Any] | tuple[str, ...],
     users: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Option]:
-    """Return the options that only some samplers have, as the help of these samplers shows them.
+    """Return the options specific to some samplers, described as in the samplers' help.
 
     The description starts with the names of the samplers that have the option. After the default
     come the samplers with another default.

@@ -1,4 +1,4 @@
-"""TLASGR and TLFSGR: Riemannian steps on the simplex itself (Cong, Chen, Liu and Zhou 2017).
+"""TLASGR and TLFSGR, Riemannian steps on the simplex itself (Cong, Chen, Liu and Zhou 2017).
 
 Kernel: cpp/kernels/simplex_tlasgr.cpp. The step size has no unit: a step of 1 goes to the conditional
 mean of a topic, and a step of 0 does not move the topic. The step is divided by a running estimate M of
@@ -29,14 +29,14 @@ FARTHEST = 1.9
 
 @dataclass(frozen=True)
 class ScaledSettings(SamplerSettings):
-    """Settings of TLASGR and TLFSGR: the treatment of the simplex's boundary, and the weight of M."""
+    """Settings of TLASGR and TLFSGR: how the simplex's boundary is treated, and the weight of M."""
 
     boundary: Literal["clip", "reflect"] = "clip"
     scale_weight: Steps = (0.5, 21.0, 0.7)
 
 
 def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
-    """Return a small constant step after a warm-up; without one, the published schedule.
+    """Return a small constant step after a warm-up, or the published schedule without one.
 
     The boundary leaves mass on each of the V words, also on the words that a topic does not use.
     The mass grows with the step.
@@ -46,7 +46,7 @@ def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
 
 
 class TopicScales(Rows):
-    """Rows that move by steps divided by a running scale of each topic: ``tlasgr``."""
+    """Rows updated by steps that are divided by each topic's running scale: ``tlasgr``."""
 
     names = ("g", "sums", "m", "updates")
     #: Whether there is one scale, the mean over the topics of the lowest layer.
@@ -56,12 +56,12 @@ class TopicScales(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue with the same rows; their scales are not known yet."""
+        """Continue from the same rows, with scales still unknown."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one step (eq. 13 to 15, 18), divided by a scale that includes this minibatch."""
+        """Make one step (eq. 13 to 15, 18), divided by scales that this minibatch has updated."""
         (v, k), settings = self.block.shape, self.block.settings
         tokens = totals(statistics, self.block)
         estimate = np.array([statistics.level]) if self.one_scale else tokens
@@ -78,6 +78,6 @@ class TopicScales(Rows):
 
 
 class OneScale(TopicScales):
-    """Rows that move by steps divided by one running scale: ``tlfsgr``."""
+    """Rows updated by steps that are divided by one running scale: ``tlfsgr``."""
 
     one_scale = True

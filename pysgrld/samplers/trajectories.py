@@ -1,4 +1,4 @@
-"""Geodesic Monte Carlo over the whole corpus (Byrne and Girolami 2013; Liu et al. 2016, section 5.3).
+"""Geodesic Monte Carlo on the whole corpus (Byrne and Girolami 2013; Liu et al. 2016, section 5.3).
 
 Trajectories of leapfrog steps along geodesics are accepted by Metropolis's rule. With one sample of
 every document's proportions, which continue from the last iteration, it is a blocked Gibbs sampler
@@ -29,18 +29,18 @@ class TrajectorySettings(SamplerSettings):
 
 
 class Trajectories(Points):
-    """Points that move by trajectories; ``accepted`` (2,) counts accepted and all trajectories."""
+    """Points updated by trajectories; ``accepted`` (2,) counts accepted and all trajectories."""
 
     names: ClassVar[tuple[str, ...]] = (*Points.names, "accepted")
     accepted: Doubles
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state before its first step."""
+        """Return the arrays of a state as they are before the first step."""
         return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow one trajectory of steps of size ``h``, and accept or refuse its end."""
+        """Follow a trajectory of steps of size ``h``, and accept or reject its end."""
         slope = statistics.drawn(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
@@ -62,17 +62,17 @@ class Trajectories(Points):
             getattr(self, name)[...] = before[name]
 
     def figures(self) -> dict[str, float]:
-        """Return the fraction of the trajectories that were accepted."""
+        """Return the fraction of accepted trajectories."""
         accepted, every = self.accepted.tolist()
         return {"acceptance": accepted / max(1.0, every)}
 
     def kinetic(self) -> float:
-        """Return the sum of the squared velocities."""
+        """Return the sum of squared velocities."""
         return math.fsum(self.squares[: self.block.shape[1]].tolist())
 
 
 def uniform(key: Key) -> float:
-    """Draw the uniform of an iteration, which decides whether its trajectory is accepted."""
+    """Draw the uniform variate that decides whether an iteration's trajectory is accepted."""
     index = np.zeros(1, np.int64)
     purpose = core.Purpose.sphere_accept
     return float(core.uniforms(index, index, key.seed, key.chain, purpose, key.step)[0])

@@ -1,4 +1,4 @@
-"""Variational Bayes: topics are Dirichlet(lambda_k), and lambda moves by natural gradients.
+"""Variational Bayes, in which topics are Dirichlet(lambda_k), and lambda follows natural gradients.
 
 Hoffman, Blei and Bach (2010), algorithm 2: lambda <- (1 - rho) lambda + rho (eta + N), the mean of a
 CIR transition of length -log(1 - rho), hence the kernel of the warm-up. What documents read is
@@ -21,13 +21,13 @@ START_SHAPE = 100.0
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010) for every corpus."""
+    """Return the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010), for any corpus."""
     del facts, settings
     return (1025.0**-0.7, 1025.0, 0.7)
 
 
 class Dirichlets(Rows):
-    """Dirichlet parameters lambda in ``g``; there is no noise, so no warm-up is needed."""
+    """Dirichlet parameters lambda, stored in ``g``; as there is no noise, no warm-up is needed."""
 
     warm_up = None
     held = ("g",)
@@ -36,22 +36,22 @@ class Dirichlets(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Start lambda near 1."""
+        """Start with lambda near 1."""
         arrays = started(core.dirichlet_start, key, block, threads, peers, shape=START_SHAPE)
         return cls(block, threads, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Go the fraction rho_t = ``h``, at most 1, of the way to eta + N."""
+        """Move lambda the fraction rho_t = ``h``, at most 1, of the way to eta + N."""
         length = -math.log1p(-h) if h < 1.0 else math.inf
         self.step_by(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
-        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), each row divided by some factor.
+        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), up to a factor for each row.
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """
         return core.dirichlet_weights(**self.reading(words))
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return `weights` of these words, in ``out`` or the state's own memory."""
+        """Return `weights` of the given words, in ``out`` or in the state's memory."""
         return core.dirichlet_weights(**self.reading(words), out=out)

@@ -1,4 +1,4 @@
-"""Topics with log weights of words that follow random walks over time, moved by Langevin steps.
+"""Topics whose words' log weights are random walks over time, updated by Langevin steps.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -39,13 +39,13 @@ AT_FIRST = 0.5
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a constant step, half of B/D, so that a token of a minibatch does not move a word far."""
+    """Return a constant step of half of B/D, so that a minibatch's token moves a word only slightly."""
     del settings
     return (min(LONGEST, SHARE * facts.minibatch / facts.documents), 1.0, 0.0)
 
 
 class WalkingRows(BlockState[Counts]):
-    """Rows of words in slices; samplers differ in `step`. A block's ``hyper`` is drift and spread."""
+    """Rows of words in slices; samplers differ in `step`. The block's ``hyper`` is drift and spread."""
 
     names: ClassVar[tuple[str, ...]] = ("b", "log_sums")
     of_topics = "log_sums"
@@ -54,11 +54,11 @@ class WalkingRows(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw logarithms of Gamma(1) variates, the same in all slices of a word."""
+        """Draw logs of Gamma(1) variates, which are the same in all slices of a word."""
         return cls(block, threads, **begun(key, block, threads))
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments that both kernels take."""
+        """Return the arguments common to both kernels."""
         drift, spread = self.block.hyper
         return {
             "b": self.b,
@@ -76,7 +76,7 @@ class WalkingRows(BlockState[Counts]):
         }
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these rows, with a floor so that every token can have a topic."""
+        """Return phi of the given rows, floored so that each token can have some topic."""
         return core.walk_phi(
             b=self.b,
             log_sums=self.log_sums,
@@ -87,7 +87,7 @@ class WalkingRows(BlockState[Counts]):
         )
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Restart as if topics had the given counts of tokens for the first words, in every slice."""
+        """Restart as if the topics had the given token counts for the first words, in every slice."""
         del key  # nothing is drawn
         v, k = self.block.shape
         counts = np.full((v // self.block.copies, k), AT_FIRST)
@@ -98,13 +98,13 @@ class WalkingRows(BlockState[Counts]):
             getattr(self, name)[:] = array
 
     def summary(self) -> Doubles:
-        """Return the sum over slices of each topic's logarithms of sums, (K,)."""
+        """Return each topic's log sums, added over slices, (K,)."""
         sums: Doubles = self.log_sums[:, : self.block.shape[1]].sum(axis=0)
         return sums
 
 
 def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
-    """Return the arrays of a walk at a chain's first iteration."""
+    """Return a walk's arrays at the first iteration of a chain."""
     (v, k), slices = block.shape, block.copies
     g = drawn(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][:, :k]
     logs = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
@@ -112,7 +112,7 @@ def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
 
 
 def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
-    """Return the arrays of a walk with rows b, (V T, K)."""
+    """Return a walk's arrays for the rows b, (V T, K)."""
     (v, k), slices = block.shape, block.copies
     rows, sums = core.zeros(v, padded(k), "float32"), np.zeros((slices, padded(k)))
     rows[:, :k] = b
@@ -122,7 +122,7 @@ def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
 
 
 class ByMinibatches(WalkingRows):
-    """A walk that moves by minibatches; ``curvature`` (V T, Kp) is the running mean of the counts."""
+    """A walk updated by minibatches; ``curvature`` (V T, Kp) is the running mean of counts."""
 
     names: ClassVar[tuple[str, ...]] = ("b", "log_sums", "curvature", "updates")
     curvature: Floats
@@ -131,14 +131,14 @@ class ByMinibatches(WalkingRows):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw rows, which move without noise until the warm-up is over."""
+        """Draw rows, which move without noise during the warm-up."""
         arrays = begun(key, block, threads)
         arrays["curvature"] = core.zeros(len(arrays["b"]), arrays["b"].shape[1], "float32")
         arrays["updates"] = np.zeros(1, np.int64)
         return WalkingWarmUp(block, threads, cls, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the step b <- b + (1 - e^-h) M g + sqrt(1 - e^-2h) M^(1/2) z of the old state."""
+        """Make the step b <- b + (1 - e^-h) M g + sqrt(1 - e^-2h) M^(1/2) z from the old state."""
         updates = int(self.updates[0])
         core.walk_step(
             **self.arguments(key, statistics),
@@ -151,7 +151,7 @@ class ByMinibatches(WalkingRows):
 
 
 class WalkingWarmUp(ByMinibatches):
-    """A walk in the noise-free warm-up, which climbs to the maximum of its density."""
+    """A walk during the noise-free warm-up, which moves to the maximum of its density."""
 
     warm: ClassVar[bool] = True
 
@@ -160,7 +160,7 @@ ByMinibatches.warm_up = WalkingWarmUp
 
 
 class Accepted(WalkingRows):
-    """A walk given the counts of the whole corpus, by steps with an accept step.
+    """A walk given the whole corpus's counts, updated by steps that are accepted or rejected.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Accepted(WalkingRows):
     acceptance: Doubles = np.zeros(0)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Propose a step for each word in turn; ``h`` scales its usual length."""
+        """Propose a step for each word in turn, with the usual length multiplied by ``h``."""
         (v, k), slices = self.block.shape, self.block.copies
         length = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
         accepted = core.walk_accept(**self.arguments(key, statistics), h=length)

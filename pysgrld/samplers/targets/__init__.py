@@ -1,1 +1,1 @@
-"""Known distributions on the simplex and on spheres, sampled by the kernels that move topics."""
+"""Known distributions on the simplex and on spheres, sampled by the same kernels as topics."""

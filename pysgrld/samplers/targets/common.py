@@ -1,4 +1,4 @@
-"""Arguments, starts, minibatches and noise for all chains on known distributions."""
+"""Arguments, initial states, minibatches and noise of chains on known distributions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Draws(NamedTuple):
 def check_numbers(
     name: str, numbers: object, size: int = 1, *, zero: bool = False, below: float = 1e300
 ) -> Doubles:
-    """Check and return positive numbers as an array; a single number is repeated.
+    """Check positive numbers and return them as an array; repeat a single number.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def check_posterior(
 def check_sizes(
     samples: int, burn_in: int, thin: int, chains: int, minibatch: int | None = None
 ) -> None:
-    """Raise `UsageError` unless the numbers of draws, iterations, chains and observations are valid.
+    """Raise `UsageError` if numbers of draws, iterations, chains or observations are invalid.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def check_sizes(
 
 
 def check_schedule(step_size: float | Sequence[float]) -> Schedule:
-    """Return the schedule of a step size.
+    """Return the schedule that a step size defines.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 def iterations(
     samples: int, burn_in: int, thin: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, int | None]]:
-    """Yield the number of each iteration, and the number of the draw to keep after it, if any.
+    """Yield each iteration's number, and the number of the draw to store after it, if any.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def iterations(
 def start_rows(
     d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float
 ) -> dict[str, Array]:
-    """Return the unnormalised rows of d categories from which chains start; a chain is a column.
+    """Return initial unnormalised rows of d categories, in which each column is a chain.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def start_rows(
 
 
 def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
-    """Return logarithms in float64; for 0, return that of the smallest normal float32.
+    """Return logs in float64; the log of 0 is that of the smallest normal float32.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
 
 
 def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
-    """Return the logarithm of the sum of exp over an axis, without overflow.
+    """Return log-sum-exp over an axis, without overflow.
 
     NumPy does the sum, for any axis. `pysgrld.samplers.log_rows.log_sums` rounds equally on every
     processor, which draws of topics need.
@@ -271,7 +271,7 @@ def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
 
 
 def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw indices of observations with replacement, (chains, minibatch), from 0 to total - 1.
+    """Draw indices of observations with replacement, (chains, minibatch), 0 to total - 1.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
 
 
 def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw a minibatch for each chain and return the counts of its categories, (d, padded chains).
+    """Draw a minibatch for each chain, and return its counts of categories, (d, padded chains).
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
 
 
 class Noise:
-    """Normal variates and a uniform for every chain and iteration, each computed from its address.
+    """Normal variates and a uniform for each chain and iteration, each computed from its address.
 
     Iterations are drawn in groups; the size of a group does not change the draws.
 
@@ -340,7 +340,7 @@ class Noise:
         self._z = self._u = np.zeros(0)
 
     def at(self, t: int) -> tuple[Doubles, Doubles]:
-        """Return the noise of an iteration: N(0, 1) variates (chains, normals), uniforms (chains,).
+        """Return an iteration's noise: normal variates (chains, normals), and uniforms (chains,).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Unit vectors: checks, tangents, great circles, and draws (uniform, von Mises-Fisher, mixtures).
+"""Unit vectors: checks, tangents, great circles, and draws (uniform or von Mises-Fisher).
 
 The last axis of every array is that of the coordinates.
 """
@@ -64,7 +64,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
 
 
 def tangent(x: Doubles, g: Doubles) -> Doubles:
-    """Project vectors to the tangent spaces at unit vectors.
+    """Project vectors onto the tangent spaces at unit vectors.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def tangent(x: Doubles, g: Doubles) -> Doubles:
 
 
 def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]:
-    """Follow great circles for a time; return points and velocities, corrected for rounding.
+    """Move along great circles for a time; return points and velocities without rounding drift.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]
 
 
 def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
-    """Draw unit vectors that are uniform on their spheres, to start chains from.
+    """Draw uniformly distributed unit vectors, as initial states of chains.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
 
 
 def mean_resultant_length(d: int, kappa: float) -> float:
-    """Return the length of the mean of a von Mises-Fisher distribution.
+    """Return the length of a von Mises-Fisher distribution's mean vector.
 
     It is A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), a ratio of modified Bessel functions, 0
     for uniform points and 1 if all points are equal. It is exact to 14 digits for any d.
@@ -164,7 +164,7 @@ def mean_resultant_length(d: int, kappa: float) -> float:
 
 
 class VonMisesFisher:
-    """A von Mises-Fisher distribution on the unit sphere, or a mixture of several.
+    """A von Mises-Fisher distribution on a unit sphere, or a mixture of such distributions.
 
     The density of a component is c_d(kappa) exp(kappa m'x) with respect to area; in two dimensions it is
     von Mises' on the circle. Density, gradient and draws are for any number of coordinates.
@@ -220,7 +220,7 @@ class VonMisesFisher:
         self._log_scale += [core.log_normaliser(float(d), float(k)) for k in self.kappa]
 
     def log_density(self, x: npt.ArrayLike) -> Doubles:
-        """Return the logarithm of the density with respect to area.
+        """Return the log density with respect to area.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class VonMisesFisher:
         return log_total(self._terms(np.asarray(x, np.float64)))
 
     def energy(self, x: Doubles) -> Doubles:
-        """Return minus the logarithm of the density.
+        """Return minus the log density.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class VonMisesFisher:
         return -self.log_density(x)
 
     def gradient(self, x: Doubles) -> Doubles:
-        """Return the Euclidean gradient of the energy; the samplers project it.
+        """Return the energy's Euclidean gradient, which samplers project.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class VonMisesFisher:
         return -np.asarray(np.einsum("c...,cd->...d", share, self.kappa[:, None] * self.means))
 
     def draw(self, samples: int, *, seed: int = 0) -> Doubles:
-        """Return independent exact draws, by Wood's rejection sampling.
+        """Draw independently and exactly, by Wood's rejection sampling.
 
         Parameters
         ----------
@@ -320,6 +320,6 @@ class VonMisesFisher:
         return mean * cosine + across * np.sqrt((1.0 - cosine**2) / dot(across, across))
 
     def _terms(self, x: Doubles) -> Doubles:
-        """Return the logarithms of the components' terms in the density, (components, ...)."""
+        """Return the logs of all components' terms in the density, (components, ...)."""
         along = np.einsum("...d,cd->c...", x, self.kappa[:, None] * self.means)
         return np.asarray(along + self._log_scale.reshape(-1, *(1,) * (x.ndim - 1)))

@@ -1,4 +1,4 @@
-"""Langevin dynamics on a Dirichlet posterior, with and without a metric and a Metropolis step.
+"""Langevin dynamics on a Dirichlet posterior, with or without a metric and a Metropolis step.
 
 Patterson and Teh (2013), section 3 and Table 1, derived again: every drift is checked by finite
 differences (tests/statistical/test_langevin.py). A point has m coordinates u and represents the
@@ -58,7 +58,7 @@ def langevin(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Draws:
-    """Sample the posterior of category probabilities by Langevin proposals.
+    """Sample a posterior of category probabilities by Langevin proposals.
 
     From u the proposal is u + h m(u) + sqrt(2h) R(u) z: plain, m is the gradient of the log density
     and R = 1; Riemannian, m is G^-1 times it plus div G^-1, and R a square root of G^-1. Positive
@@ -193,7 +193,7 @@ class Target(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Positions of chains, and the terms of proposals from them; arrays may have any leading axes.
+    """Positions of chains, and terms of proposals made from there; arrays may have leading axes.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Place(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """A coordinate system u of the simplex, with the Langevin dynamics of a Dirichlet posterior in it.
+    """A coordinate system u of the simplex, with Langevin dynamics of a Dirichlet posterior in u.
 
     Arrays may have any leading axes: u (..., m), a (..., d), results (...) or (..., m).
 
@@ -235,11 +235,11 @@ class Coordinates(NamedTuple):
 
     @property
     def folded(self) -> bool:
-        """Whether coordinates are positive, and a proposal is mirrored at zero."""
+        """Whether coordinates are positive, so that proposals are reflected at zero."""
         return not (self.reduced or self.natural)
 
     def start(self, log_g: Doubles) -> Doubles:
-        """Return the coordinates, (..., m), of unnormalised probabilities.
+        """Return the coordinates, (..., m), that correspond to unnormalised probabilities.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Coordinates(NamedTuple):
         return np.exp(_normalised(log_g))[..., :-1] if self.reduced else np.exp(log_g)
 
     def place(self, u: Doubles, t: Target, h: Doubles | float, riemannian: bool) -> Place:
-        """Return the positions with these coordinates, and the terms of proposals from them.
+        """Return the positions at the given coordinates, and the terms of proposals from there.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Coordinates(NamedTuple):
         return Place(u, log_phi, phi, log_mass, log_density, mean)
 
     def drift(self, u: Doubles, phi: Doubles, t: Target, riemannian: bool) -> Doubles:
-        """Return grad L, or with the metric G^-1 grad L + div G^-1; (..., m).
+        """Return the drift grad L or, with the metric, G^-1 grad L + div G^-1, (..., m).
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Coordinates(NamedTuple):
         return np.asarray((a - 1.0) / u - total / u.sum(-1, keepdims=True) - 1.0)
 
     def spread(self, p: Place, t: Target, z: Doubles) -> Doubles:
-        """Multiply a vector by a square root of G^-1; (..., m).
+        """Multiply a noise vector by a square root of G^-1, (..., m).
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Coordinates(NamedTuple):
         return np.asarray(move / np.sqrt(t.total))
 
     def metric(self, p: Place, t: Target, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Return v' G v of a vector v, (...), and log det G, (...), up to a constant.
+        """Return v' G v for a vector v, (...), and log det G, (...), up to a constant.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Coordinates(NamedTuple):
         return t.total * square, -p.log_phi.sum(-1)
 
     def log_q(self, origin: Place, to: Doubles, t: Target, h: Doubles, riemannian: bool) -> Doubles:
-        """Return the log density of a proposal, (chains,), up to a constant.
+        """Return proposals' log densities, (chains,), up to a constant.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class Coordinates(NamedTuple):
 
 
 def _normalised(log_g: Doubles) -> Doubles:
-    """Subtract the log of their sum from logarithms.
+    """Subtract the log of the sum of exponentials from logarithms.
 
     The largest logarithm is subtracted first, which rounds less than `log_total`.
     """

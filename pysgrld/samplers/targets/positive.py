@@ -1,4 +1,4 @@
-"""SCIR for one positive number: gamma and lognormal targets (Baker et al. 2018, section 2.3).
+"""SCIR for a positive number, with gamma and lognormal targets (Baker et al. 2018, section 2.3).
 
 Both targets are posteriors, so that minibatches are defined. Estimates from minibatches keep the mean
 and widen the distribution: with a process of unit rate, by tanh(h/2) times the variance of the estimate.
@@ -39,7 +39,7 @@ def gamma(
     start: float | None = None,
     seed: int = 0,
 ) -> Doubles:
-    """Sample the mean of Poisson counts: Gamma(shape + sum of counts, rate + number of counts).
+    """Sample the mean of Poisson counts, Gamma(shape + sum of counts, rate + number of counts).
 
     The Cox-Ingersoll-Ross process on (rate + number) X, exact for every step with all counts.
     Without counts this samples any gamma distribution. Baker, Fearnhead, Fox and Nemeth (2018),
@@ -116,7 +116,7 @@ def lognormal(
     start: float | None = None,
     seed: int = 0,
 ) -> Doubles:
-    """Sample X > 0 observed with multiplicative lognormal errors: a lognormal posterior.
+    """Sample X > 0, observed with multiplicative lognormal errors, from its lognormal posterior.
 
     log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the
     exponential Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for
@@ -200,7 +200,7 @@ def _checked(
     step_size: float | Sequence[float],
     **positive: float | None,
 ) -> tuple[Doubles, Schedule]:
-    """Check and return observations as a row of finite numbers, and the schedule of steps.
+    """Check observations and return them as a row of finite numbers; also return the step schedule.
 
     Refuse a minibatch without observations, ``positive`` arguments that are not above 0, unless they
     are None, and ``sizes`` that `check_sizes` refuses.

@@ -1,4 +1,4 @@
-"""Known posteriors on the simplex, for users without text, and to verify samplers.
+"""Known posteriors on the simplex, for users without text and for verifying samplers.
 
 - `sample`: category probabilities from minibatches of counts, by the samplers that move topics.
 - `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a
@@ -58,7 +58,7 @@ def sample(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Draws:
-    """Sample the posterior of category probabilities by SCIR, SGRLD or SMLD.
+    """Sample a posterior of category probabilities by SCIR, SGRLD or SMLD.
 
     Counts n of d categories and a Dirichlet prior alpha have the known posterior Dirichlet(alpha +
     n). The samplers also move topics. docs/internals/mathematics.md has their equations.
@@ -152,7 +152,7 @@ def sample(
 
 
 class Chains:
-    """Chains that move together, each a column; the kernels treat each chain as a topic.
+    """Chains that are updated together; each is a column, which the kernels treat as a topic.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Chains:
             self.state = Dual.after(WarmUp(block, 1, **rows))
 
     def step(self, key: Key, counts: Counts, h: float) -> None:
-        """Move all chains by one iteration.
+        """Update all chains in one iteration.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Chains:
             self.state.step(key, counts, h)
 
     def log_g(self) -> Doubles:
-        """Return unnormalised logarithms of the probabilities, (d, chains)."""
+        """Return logs of unnormalised probabilities, (d, chains)."""
         if isinstance(self.state, Langevin):
             return safe_log(self.state.g[:, : self.chains])
         if isinstance(self.state, Dual):

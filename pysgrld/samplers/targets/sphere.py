@@ -1,4 +1,4 @@
-"""Samplers on spheres, for users without text: directions, axes of orientation, phases.
+"""Samplers on spheres, for users without text, such as of directions, axes and phases.
 
 - `sample`: any energy with a gradient, of one or several unit vectors, by geodesic Monte Carlo; exact
   (`gmc`), or with gradients that are noisy or from minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song
@@ -89,7 +89,7 @@ def sample(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SphereDraws:
-    """Sample unit vectors with a given energy by geodesic Monte Carlo, many chains at a time.
+    """Sample unit vectors with a given energy by geodesic Monte Carlo, with many chains at once.
 
     A chain is a unit vector, or several that move together, with velocities tangent to their
     spheres. Steps follow great circles exactly, for any number of coordinates, and no angles are
@@ -185,7 +185,7 @@ def follow(
     thin: int = 1,
     progress: Progress | None = None,
 ) -> SphereDraws:
-    """Move chains and return draws of them.
+    """Run chains, and return draws from them.
 
     Parameters
     ----------
@@ -218,10 +218,10 @@ def follow(
 
 
 class Energy(Protocol):
-    """An energy of unit vectors, minus the logarithm of a density; constants may be left out."""
+    """An energy of unit vectors, which is minus a log density up to a constant."""
 
     def energy(self, x: Doubles) -> Doubles:
-        """Return the energy of each chain's vectors.
+        """Return the energy of the vectors of each chain.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class Energy(Protocol):
         """
 
     def gradient(self, x: Doubles) -> Doubles:
-        """Return the Euclidean gradient, of the shape of x; it need not be tangent.
+        """Return the Euclidean gradient, with the shape of x; it need not be tangent.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Energy(Protocol):
 
 
 class ObservedEnergy(Energy, Protocol):
-    """An energy that depends on observations, such as a posterior's, for use with minibatches.
+    """An energy that depends on observations, such as a posterior's, for minibatches.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class ObservedEnergy(Energy, Protocol):
     observations: int
 
     def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
-        """Return an estimate of the gradient from each observation: the prior's plus N times its own.
+        """Return gradient estimates from single observations: the prior's gradient plus N times each.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class ObservedEnergy(Energy, Protocol):
 
 
 class Gradients:
-    """The gradients that move chains, with the known part of their noise.
+    """Gradients by which chains move, with the known part of the gradients' noise.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ class Gradients:
         self.at(0, x)
 
     def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
-        """Return the gradient, of the shape of x, and the known variance of its noise.
+        """Return the gradient, with the shape of x, and the known variance of its noise.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class Gradients:
         return gradient, variance
 
     def energy(self, x: Doubles) -> Doubles:
-        """Return the energies of chains, (chains,).
+        """Return the chains' energies, (chains,).
 
         Parameters
         ----------
@@ -416,13 +416,13 @@ class MovingPoints:
         self.v = tangent(x, self.noise.at(0)[0].reshape(x.shape))
 
     def warmth(self) -> Doubles:
-        """Return the mean squared velocity per dimension of each chain, (chains,)."""
+        """Return each chain's mean squared velocity per dimension, (chains,)."""
         flat = self.v.reshape(len(self.v), -1)
         return np.asarray(np.einsum("ci,ci->c", flat, flat) / self.dimensions)
 
 
 class FrictionChains(MovingPoints):
-    """Chains of SGGMC, or with a thermostat of gSGNHT: Liu, Zhu and Song (2016), eq. (5) to (8).
+    """Chains of SGGMC or, with a thermostat, gSGNHT (Liu, Zhu and Song 2016, eq. 5 to 8).
 
     Parameters
     ----------
@@ -467,7 +467,7 @@ class FrictionChains(MovingPoints):
             )
 
     def step(self, t: int, h: float) -> None:
-        """Make the steps A B O B A: great circles, friction, gradient and noise.
+        """Make the steps A B O B A: great circles, friction, gradient with noise, and back.
 
         Parameters
         ----------
@@ -488,7 +488,7 @@ class FrictionChains(MovingPoints):
         self.accepted += 1.0
 
     def adapt_friction(self, h: float) -> None:
-        """Move the thermostat by half a step: eq. (6); without one, friction is constant.
+        """Update the thermostat for half a step (eq. 6); without one, friction stays constant.
 
         Parameters
         ----------
@@ -500,7 +500,7 @@ class FrictionChains(MovingPoints):
             self.friction += (measured - 1.0).reshape(self.friction.shape) * 0.5 * h
 
     def spread(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
-        """Return the noise to add in a step, of variance 2 C h less the variance of gradient noise.
+        """Return the noise to add in a step, with variance 2 C h minus the gradient noise's variance.
 
         Parameters
         ----------
@@ -523,7 +523,7 @@ class FrictionChains(MovingPoints):
 
 
 class TrajectoryChains(MovingPoints):
-    """Chains of geodesic Monte Carlo, each with an accept step: Byrne and Girolami (2013).
+    """Chains of geodesic Monte Carlo, each with an accept step (Byrne and Girolami 2013).
 
     Parameters
     ----------
@@ -548,7 +548,7 @@ class TrajectoryChains(MovingPoints):
         self.leaps = leaps
 
     def step(self, t: int, h: float) -> None:
-        """Follow a trajectory of leapfrog steps, and accept or refuse its end.
+        """Follow a trajectory of leapfrog steps, and accept or reject its end.
 
         Parameters
         ----------
@@ -574,7 +574,7 @@ class TrajectoryChains(MovingPoints):
 
 
 def require_finite(values: Doubles, t: int) -> None:
-    """Raise `NumericalError` if a chain has a number that is not finite.
+    """Raise `NumericalError` if a chain has a NaN or an infinity.
 
     Parameters
     ----------
