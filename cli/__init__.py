@@ -56,15 +56,15 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Sgmc(click.Group):
-    """Click group that imports a command when it is used and exits with the documented codes."""
+    """Click group that imports commands when they are used, and exits with the documented codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of the table."""
+        """Return the commands' names, in the order of the table."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import one command."""
+        """Import and return a command."""
         del ctx
         if name not in COMMANDS:
             return None
@@ -78,13 +78,13 @@ class Sgmc(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing any."""
+        """List the commands without importing them."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; show no error if the reader of its output stops early, as ``head`` does.
+        """Run a command; print no error if the reader of its output stops early, as ``head`` does.
 
         Ctrl-C is reported elsewhere, because click would print a blank line into a log of JSON
         lines.
@@ -140,7 +140,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
 
 def _no_command(typed: str) -> str:
-    """Return the message for an unknown command, with the equivalent or nearest command of sgmc."""
+    """Return the message for an unknown command, which names sgmc's equivalent or nearest command."""
     import difflib
 
     from pysgrld.options.peers import hint, peer
@@ -154,7 +154,7 @@ def _no_command(typed: str) -> str:
 
 
 def _help_of(error: click.UsageError) -> str:
-    """Return the command that shows the help for a usage error, such as ``sgmc train --help``."""
+    """Return the command that shows help on a usage error, such as ``sgmc train --help``."""
     if error.ctx is None:
         return "sgmc --help"
     names, params = [getattr(error, "option_name", None)], error.ctx.command.params
@@ -166,7 +166,7 @@ def _help_of(error: click.UsageError) -> str:
 
 
 class Explanation(NamedTuple):
-    """The exit code of an error, its message, and the label printed before the message."""
+    """An error's exit code and message, and the label printed before the message."""
 
     code: int
     text: str
@@ -174,12 +174,12 @@ class Explanation(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The label and the message, or empty text without a message."""
+        """The label and the message, or an empty text without a message."""
         return self.label + self.text if self.text else ""
 
 
 def explain(error: BaseException) -> Explanation:
-    """Return the exit code, the message and the label of an error."""
+    """Return the exit code, message and label for an error."""
     if isinstance(error, click.exceptions.Exit):
         return Explanation(error.exit_code, "")
     if isinstance(error, SystemExit):
@@ -211,7 +211,7 @@ def explain(error: BaseException) -> Explanation:
 
 
 def _fails(stream: IO[str] | None) -> bool:
-    """Return True if a stream cannot be flushed, so that buffered text is lost."""
+    """Return True if flushing a stream fails, so that buffered text is lost."""
     try:
         if stream is not None:
             stream.flush()
@@ -221,7 +221,7 @@ def _fails(stream: IO[str] | None) -> bool:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Return True if an error, or an error that led to it, reports exhausted memory."""
+    """Return True if an error, or one that caused it, reports exhausted memory."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -232,7 +232,7 @@ def _out_of_memory(error: BaseException | None) -> bool:
 
 
 def _give_up(stream: int) -> None:
-    """Redirect a stream to the null device, so that Python reports no error when it exits."""
+    """Redirect a stream to the null device, so that Python reports no error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 

@@ -1,4 +1,4 @@
-"""Answers of ``sgmc topics`` to single questions about documents, a word or groups of documents."""
+"""Answers of ``sgmc topics`` to single questions about documents, a word, or document groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLE = 60
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse several questions at once, or a question with an option of the table of topics.
+    """Refuse several questions at once, and questions combined with options of the topics' table.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def answer(
     *,
     as_json: bool,
 ) -> None:
-    """Print the answer to the question that the options ask."""
+    """Print the answer to the question asked by the options."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
     from pysgrld.report.topic_words import labelled, names_of
 
@@ -113,7 +113,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Return the table of the topics' shares, in all documents and by group or along a column."""
+    """Return the table of topics' shares, in all documents and by group or along a column."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 
@@ -161,5 +161,5 @@ def _group_lines(
 
 
 def _short(text: str) -> str:
-    """Return a title on one line, cut to the maximum width."""
+    """Return a title on one line, shortened to the maximum width."""
     return shortened(shown(text), _TITLE)

@@ -1,4 +1,4 @@
-"""``sgmc audit``."""
+"""The command ``sgmc audit``."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def command(
 
 
 def _show(result: Audit, name: str, documents: int) -> None:
-    """Print the number of topics with each verdict, then one row for each topic."""
+    """Print the number of topics with each verdict, then a row for each topic."""
     counts = [f"{n} {verdict}" for verdict, n in result.verdicts.items()]
     echo(f"{name}, {plural(documents, 'document')}: {', '.join(counts)}\n")
     rows = [("topic", "verdict", "found", "stable", "words")]

@@ -1,4 +1,4 @@
-"""``sgmc bench``."""
+"""The command ``sgmc bench``."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def command(
 def _alone(
     quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """Time the kernels, the reading of a corpus, and training in this process."""
+    """Time kernels, reading and training in this process alone."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
 
@@ -157,7 +157,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Run the benchmarks with all ranks of a communicator."""
+    """Run the benchmarks with all of a communicator's ranks."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen
@@ -180,7 +180,7 @@ def _over(
 
 
 def _show_model(results: dict[str, Any]) -> None:
-    """Print the times that the model predicts, one line for each minibatch size."""
+    """Print the times predicted by the model, one line per minibatch size."""
     corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
         "\nan iteration by the number of ranks, in ms, and the share of work that they divide: "

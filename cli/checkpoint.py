@@ -1,4 +1,4 @@
-"""``sgmc checkpoint list|show|verify``."""
+"""The commands ``sgmc checkpoint list``, ``show`` and ``verify``."""
 
 from __future__ import annotations
 

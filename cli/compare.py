@@ -1,4 +1,4 @@
-"""``sgmc compare``."""
+"""The command ``sgmc compare``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLD = 0.01
 
 
 def _layers(value: str) -> tuple[int, int]:
-    """Parse ``L``, a layer for both runs, or ``L,L``, the layers of the left and the right run."""
+    """Parse ``L``, a layer of both runs, or ``L,L``, a layer of the left and one of the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
         raise UsageError(f"'{value}': name one layer, or one for each run, as in 1,2")
@@ -238,7 +238,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison) -> None:
-    """Print a line for each new or changed topic, and one each for steady and partial topics."""
+    """Print a line for each new or changed topic, one for all steady, and one for all partial topics."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -263,7 +263,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of compared topics in the right run, or in the left run if they are gone."""
+    """Return the names of compared topics in the right run, or in the left one if they are gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

@@ -1,4 +1,4 @@
-"""``sgmc completion``."""
+"""The command ``sgmc completion``."""
 
 from __future__ import annotations
 

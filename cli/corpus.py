@@ -433,7 +433,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
 ) -> Iterator[tuple[Screen, Corpus]]:
-    """Open a stored corpus in its own folder; read any other corpus into a temporary folder."""
+    """Open a stored corpus where it is; read any other input into a temporary folder."""
     from pysgrld.corpus import open_corpus
     from pysgrld.run.machine import threads as count
 

@@ -1,4 +1,4 @@
-"""``sgmc diagnose``."""
+"""The command ``sgmc diagnose``."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def command(
 def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
-    """Train new runs on resampled documents, and show the number of them that find each topic."""
+    """Train new runs on resampled documents, and show how many of them find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
@@ -192,7 +192,7 @@ def _replicate(
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
-    """Return all figures of a diagnosis as plain values, for JSON."""
+    """Return all values of a diagnosis in plain types, for JSON."""
     from pysgrld.reading.diagnosis import is_mixed, is_shared
     from pysgrld.reading.find_runs import open_run
     from pysgrld.report.topic_words import labelled
@@ -223,7 +223,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Return the names that the user or seed words gave to the topics of the first chain."""
+    """Return the names of the first chain's topics, from the user or from seed words."""
     from pysgrld.reading.find_runs import open_run
 
     return open_run(d.runs[0], 1).given_names() if d.topics and d.layer == 1 else {}
@@ -256,7 +256,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Print R-hat and ESS of each quantity, and its mean in as many chains as fit the width."""
+    """Print each quantity's R-hat and ESS, and its means in as many chains as fit the width."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")

@@ -1,4 +1,4 @@
-"""``sgmc effect``."""
+"""The command ``sgmc effect``."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def command(
 
 
 def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
-    """Estimate the effects of a formula, with additional columns from a metadata file."""
+    """Estimate the effects in a formula, with additional columns from a metadata file."""
     from pysgrld.effects.answers import effects_of
 
     with lent_metadata(results, metadata, screen.note), screen.steps() as tell:
@@ -225,7 +225,7 @@ def _contrast(text: str) -> tuple[str, str, str]:
 
 
 def _chosen(text: str, available: Sequence[int]) -> list[int]:
-    """Parse a comma-separated list of topic numbers; duplicates are removed."""
+    """Parse topic numbers separated by commas, and remove duplicates."""
     chosen = [integer(0)(part) for part in text.split(",")]
     for topic in chosen:
         if topic not in available:
@@ -236,7 +236,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
 
 
 def _weights(effects: Effects) -> Any:
-    """Return an array of the topics' shares, indexed by topic number."""
+    """Return the topics' shares as an array, indexed by topic number."""
     import numpy as np
 
     ranks = np.zeros(int(effects.topics.max()) + 1)
@@ -280,7 +280,7 @@ def _show(
     *,
     everything: bool,
 ) -> None:
-    """Print one table for each column of the formula, and an explanation below them."""
+    """Print a table for each column of the formula, with explanations below."""
     whole = everything or len(effects.tests) <= WHOLE
     for test in effects.tests:
         comparisons = [each for each in effects.compared if each.column == test.column]
@@ -308,7 +308,7 @@ def _show(
 def _show_comparison(
     comparison: TopicsContrasted, order: Sequence[int], names: Mapping[int, str], *, whole: bool
 ) -> None:
-    """Print the table that compares two values of a column, the largest difference first."""
+    """Print the table that compares two values of a column, largest difference first."""
     listed = [topic for topic in _of(comparison, order) if whole or topic.surely]
     listed.sort(key=lambda topic: -abs(topic.difference.mean))
     second = comparison.second + " " * (comparison.second == comparison.first)
@@ -341,7 +341,7 @@ def _show_factor(
     *,
     whole: bool,
 ) -> None:
-    """Print one table for a column with several values: the largest difference of each topic."""
+    """Print a table for a column with several values, with each topic's largest difference."""
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     by_topic = zip(*(_of(each, order) for each in comparisons), strict=True)
     largest = []
@@ -380,7 +380,7 @@ def _show_factor(
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
-    """Lay out a table of topics, cutting or dropping the names; return [] if it is too wide."""
+    """Lay out a topics' table, with names shortened or dropped; empty if it is too wide."""
     left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]
@@ -391,13 +391,13 @@ def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> l
 
 
 def _reversed(value: Between) -> Between:
-    """Return a difference with the opposite sign."""
+    """Return the difference with its sign reversed."""
     low, high = (None if end is None else -end for end in (value.high, value.low))
     return value._replace(mean=-value.mean, low=low, high=high)
 
 
 def _points(value: Between) -> str:
-    """Format a difference in percentage points, with its interval."""
+    """Format a difference in percentage points, followed by its interval."""
     if value.low is None or value.high is None:
         return f"{100 * value.mean:+.1f} (too few documents)"
     return f"{100 * value.mean:+.1f} ({100 * value.low:+.1f} to {100 * value.high:+.1f})"
@@ -406,7 +406,7 @@ def _points(value: Between) -> str:
 def _write(
     path: Path, format: str, effects: Effects, order: Sequence[int], names: Mapping[int, str]
 ) -> None:
-    """Write a table file with one row for each comparison and topic."""
+    """Write a table file with one row per comparison and topic."""
     from pysgrld.report.exports.table_files import TableColumn, whole_table
 
     rows = effects.rows(order, names)

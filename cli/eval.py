@@ -1,4 +1,4 @@
-"""``sgmc eval``."""
+"""The command ``sgmc eval``."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
 
 
 def _check(values: dict[str, Any], scoring: bool) -> None:
-    """Refuse options that contradict each other, before anything is read."""
+    """Raise an error for contradictory options, before anything is read."""
     pair = [n for n in ("observed_corpus", "held_out_corpus") if n in values]
     if len(pair) == 1:
         raise UsageError("--observed-corpus and --held-out-corpus go together: give both")

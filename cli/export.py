@@ -1,4 +1,4 @@
-"""``sgmc export``."""
+"""The command ``sgmc export``."""
 
 from __future__ import annotations
 

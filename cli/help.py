@@ -1,4 +1,4 @@
-"""``sgmc help``."""
+"""The command ``sgmc help``."""
 
 from __future__ import annotations
 

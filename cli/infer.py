@@ -1,4 +1,4 @@
-"""``sgmc infer``."""
+"""The command ``sgmc infer``."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def command(
 
 
 def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -> None:
-    """Print the number of inferred documents."""
+    """Print how many documents were inferred."""
     empty = f", {done.empty:,} of them without a known word" if done.empty else ""
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
@@ -230,7 +230,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Return the part of the documents that this process is to infer."""
+    """Return which part of the documents this process is to infer."""
     from pysgrld.reading.infer import Share
 
     if value is None:

@@ -1,4 +1,4 @@
-"""Manual pages: the text of ``--help`` for ``man``. The build installs them with the command."""
+"""Manual pages for ``man``, made from the text of ``--help`` and installed by the build."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _HEADINGS = {"examples": "EXAMPLES", "example": "EXAMPLES", "options": "OPTIONS"
 
 
 class Roff(click.HelpFormatter):
-    """Click formatter that writes a help text as roff, the source format of manual pages."""
+    """Click formatter that writes help as roff, the source format of manual pages."""
 
     def __init__(self) -> None:
         super().__init__()
         self.described = False
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the synopsis: the command and its arguments."""
+        """Write the synopsis, which is the command and its arguments."""
         del prefix
         self.write(f".SH SYNOPSIS\n.B {_text(prog)}\n{_text(args)}\n")
 
     def write_heading(self, heading: str) -> None:
-        """Write the heading of a section."""
+        """Write a section heading."""
         name = _HEADINGS.get(heading.lower(), heading.upper())
         self.write(f'.SH "{_text(name)}"\n')
 
     def write_paragraph(self) -> None:
-        """Write nothing, because the roff macros of sections and paragraphs add blank lines."""
+        """Write nothing, because roff's macros for sections and paragraphs add blank lines."""
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs; keep the line breaks of a paragraph that begins with a backspace."""
+        """Write paragraphs; in one that begins with a backspace character, line breaks are kept."""
         if not self.described:
             self.write(".SH DESCRIPTION\n")
             self.described = True
@@ -55,20 +55,20 @@ class Roff(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write a list of terms with their descriptions."""
+        """Write a list of terms and their descriptions."""
         del col_max, col_spacing
         for name, meaning in rows:
             self.write(f".TP\n.B {_text(name.strip())}\n{_text(' '.join(meaning.split()))}\n")
 
 
 def _text(line: str) -> str:
-    """Escape hyphens, and characters that roff would interpret."""
+    """Escape hyphens and characters with a meaning in roff."""
     line = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Yield the words after ``sgmc`` of each command with a manual page, first ``()`` for sgmc."""
+    """Yield, for each manual page, the words that follow ``sgmc``; first an empty tuple for sgmc."""
     yield ()
     for name in COMMANDS:
         yield (name,)
@@ -82,7 +82,7 @@ def _command(name: str) -> click.Command:
 
 
 def page(path: Sequence[str], version: str) -> str:
-    """Return the manual page of a command as roff source, which ``man`` reads."""
+    """Return a command's manual page as roff source."""
     command: click.Command = main
     context = click.Context(main, info_name="sgmc", **main.context_settings)
     line = "topic models by stochastic-gradient MCMC"
@@ -107,7 +107,7 @@ def page(path: Sequence[str], version: str) -> str:
 
 
 def _of_all() -> str:
-    """Return the sections that apply to all commands: files, and exit codes with their meaning."""
+    """Return the sections common to all commands: files, and exit codes with their meaning."""
     codes: dict[int, str] = {}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.SgmcError):
@@ -123,7 +123,7 @@ def _of_all() -> str:
 
 
 def write(folder: Path, version: str) -> None:
-    """Write all manual pages into a folder, which is created if it is missing."""
+    """Write all manual pages into a folder, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths():
         name = f"{'-'.join(('sgmc', *path))}.1"

@@ -1,4 +1,4 @@
-"""Options of commands: the training options, made from their table, and other shared options."""
+"""Options of commands: training options, made from their table, and other shared options."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ALL = "pysgrld.help_all"
 
 @dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Click type that wraps a parser of `pysgrld.options.common`; help shows `name` as value."""
+    """Click type for a parser of `pysgrld.options.common`; the help shows `name` for the value."""
 
     parse: Callable[[str], Any]
     name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a typed value; the message of an error names the option."""
+        """Parse a typed value; an error's message names the option."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -58,13 +58,13 @@ class Value(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the completions of a partly typed value."""
+        """Return completions of a partly typed value."""
         del ctx, param
         return of_option(self.parse, self.name, incomplete)
 
 
 class Described(click.Command):
-    """A command whose options are listed under headings, each with its default in brackets.
+    """A command whose help groups options under headings and gives their defaults in brackets.
 
     If the command has ``--help-all`` (`help_all`), ``--help`` lists only the options that most
     people use, without headings, and ``--help-all`` lists all options.
@@ -80,7 +80,7 @@ class Described(click.Command):
         self.instead = instead or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the hint of an error refers to the help of this command."""
+        """Parse the arguments; an error points to the help of this command."""
         try:
             rest = super().parse_args(ctx, args)
             self._refuse_empty_paths(ctx)
@@ -96,7 +96,7 @@ class Described(click.Command):
             raise
 
     def _refuse_empty_paths(self, ctx: click.Context) -> None:
-        """Refuse an empty path, as from an unset shell variable; `Path` would take it for "."."""
+        """Refuse empty paths, as from unset shell variables; `Path` would take them for "."."""
         for param in self.params:
             value = ctx.params.get(param.name or "")
             if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -104,7 +104,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return advice for an option that this command lacks, or None if the option is unknown."""
+        """Return advice for a known option that this command lacks, or None if it is unknown."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (match := peer(name)) is None:
@@ -121,7 +121,7 @@ class Described(click.Command):
         return hint(name, match, counterpart)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under the headings of their groups."""
+        """Write the options under their groups' headings."""
         groups: dict[str, list[tuple[str, str]]] = {}
         params = self.get_params(ctx)
         whole = ctx.meta.get(ALL) or all(getattr(param, "first", True) for param in params)
@@ -149,7 +149,7 @@ class Grouped(click.Option):
         super().__init__(*args, **kwargs)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the left and the right column of the option's line in the help."""
+        """Return the left and right columns of the option's line in the help."""
         record = super().get_help_record(ctx)
         if record is None or self.required:  # click's text mentions that the option is required
             return record
@@ -157,7 +157,7 @@ class Grouped(click.Option):
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """Turn an entry of the option table into a click option; its value is None if not typed."""
+    """Convert an entry of the option table to a click option, which is None unless typed."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     if entry.flag:
         how = {"group": entry.group, "shown": entry.shown, "first": entry.first}
@@ -189,7 +189,7 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command; help lists them in the given order."""
+    """Return a decorator that adds options to a command, which the help lists in this order."""
 
     def decorate(function: Decorated) -> Decorated:
         for name, entry in reversed(list(entries.items())):
@@ -202,7 +202,7 @@ def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated
 def options_of_training(
     *groups: str, without: Collection[str] = ()
 ) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds the training options of the given groups, by default of all.
+    """Return a decorator that adds training options of the given groups, or by default all groups.
 
     If groups are given, ``--help`` lists all their options. `without` names options to leave out.
     """
@@ -249,13 +249,13 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the typed values of the reading options and of the named further options."""
+    """Return the typed values of reading options and of other named options."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """If a corpus needs reading options, which the command lacks, point to 'sgmc corpus build'."""
+    """Advise 'sgmc corpus build' if a corpus requires reading options, which the command lacks."""
     try:
         yield
     except CorpusError as error:
@@ -270,7 +270,7 @@ def reading_by_default() -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the typed training options by their names in the table; read files that they name."""
+    """Return the typed training options by their names in the table, reading any files they name."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     chosen = {name: named[name] for name in OPTIONS if named.get(name) is not None}
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
@@ -298,7 +298,7 @@ def plain(
     group: str = "Options",
     **kwargs: Any,
 ) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds an option that is not in the table of training options."""
+    """Return a decorator that adds an option from outside the table of training options."""
     names = name.split("/")
     if parse is not None:
         kwargs |= {"type": Value(parse, metavar), "metavar": metavar}
@@ -310,14 +310,14 @@ def plain(
 def flag(
     name: str, help: str, group: str = "Options", **kwargs: Any
 ) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds a boolean option, which is off by default."""
+    """Return a decorator that adds a boolean option, off by default."""
     names = name.split("/")
     kwargs |= {"cls": Grouped, "group": group, "shown": "off", "help": help}
     return click.option(*names, is_flag=True, **kwargs)
 
 
 def help_all(function: Decorated) -> Decorated:
-    """Add ``--help-all``, which shows every option; ``--help`` shows only the usual ones."""
+    """Add ``--help-all``, which shows all options; ``--help`` shows only the usual ones."""
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         del param
@@ -343,14 +343,14 @@ def threads(function: Decorated) -> Decorated:
 
 
 def layer(function: Decorated) -> Decorated:
-    """Add ``--layer``, the layer of a deep model; layers are counted from 1."""
+    """Add ``--layer``, a deep model's layer, counted from 1."""
     return plain(
         "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
     )(function)
 
 
 def metadata(function: Decorated) -> Decorated:
-    """Add ``--metadata``, a table with one row of columns for each training document."""
+    """Add ``--metadata``, a table whose rows belong to the training documents."""
     return plain(
         "--metadata", "as kept", "file of columns, a row a document", parse=str, metavar="FILE"
     )(function)
@@ -358,7 +358,7 @@ def metadata(function: Decorated) -> Decorated:
 
 @contextlib.contextmanager
 def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
-    """Add the columns of a metadata file, if given, to a run's documents while the block runs."""
+    """During the block, add the columns of a metadata file, if given, to a run's documents."""
     if path is None:
         yield
         return
@@ -372,7 +372,7 @@ def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
 
 
 def population(function: Decorated) -> Decorated:
-    """Add ``--population``, the set of documents that intervals refer to."""
+    """Add ``--population``, the documents to which intervals refer."""
     return plain(
         "--population",
         "alike",
@@ -383,7 +383,7 @@ def population(function: Decorated) -> Decorated:
 
 
 def _parse_order(value: str) -> Any:
-    """Parse an order of words; the parser is imported only now, so that help stays instant."""
+    """Parse a word order; the parser is imported here so that the help stays fast."""
     from pysgrld.models.word_order import parse_order
 
     return parse_order(value)
@@ -402,7 +402,7 @@ run_argument = click.argument("run", required=False, metavar="[RUN]", shell_comp
 
 
 def show_json(value: Any) -> None:
-    """Print plain values as JSON on standard output; NaN and infinity become null."""
+    """Print plain values as JSON to standard output; NaN and infinity become null."""
     import json
 
     written = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
@@ -410,7 +410,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON cannot represent, by None, at any depth of a value."""
+    """Replace NaN and infinity, which JSON lacks, by None at any depth of a value."""
     import math
 
     if isinstance(value, dict):

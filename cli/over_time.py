@@ -1,4 +1,4 @@
-"""Output of ``sgmc topics --over-time``: the words of each topic in time slices."""
+"""Output of ``sgmc topics --over-time``, which shows topics' words in time slices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 
 def show_over_time(results: Results, *, as_json: bool) -> None:
-    """Print each topic's most probable words in several time slices, and words that rise or fall.
+    """Print topics' most probable words in several time slices, and rising and falling words.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return the topics by weight, with their words in each slice and the changes of words."""
+    """Return the topics by weight, with words in each slice and the words' changes."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of
@@ -97,14 +97,14 @@ def _topics(results: Results) -> list[dict[str, Any]]:
 
 
 def _line(name: str, wide: int, words: list[str]) -> None:
-    """Print a name and then words, on as many lines as they need."""
+    """Print a name and then words, on as many lines as needed."""
     indent = 9 + wide
     for i, line in enumerate(wrap([shown(word) for word in words], room() - indent)):
         echo(f"       {name if i == 0 else '':>{wide}}  {line}")
 
 
 def _change(change: dict[str, Any]) -> str:
-    """Format a word with the factor by which its probability has changed, and its interval."""
+    """Format a word with its interval and the factor by which its probability changed."""
     times, low, high = (
         f"{x:.1f}x" if x >= 0.95 else f"{x:.2g}x"
         for x in (change["times"], change["low"], change["high"])

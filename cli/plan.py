@@ -1,4 +1,4 @@
-"""``sgmc plan``."""
+"""The command ``sgmc plan``."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
 
 
 def _time(hours: float) -> str:
-    """Format a duration in hours, or in seconds if it is below half an hour."""
+    """Format a duration in hours, or in seconds below half an hour."""
     return f"{hours:.2g} h" if hours >= 0.5 else f"{3600 * hours:.2g} s"

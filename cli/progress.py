@@ -1,4 +1,4 @@
-"""Progress output: a bar on a terminal, plain lines in a log, JSON lines with ``--json-log``.
+"""Progress output: a bar on terminals, plain lines in logs, JSON lines with ``--json-log``.
 
 All output goes to standard error. A failed write never stops a run.
 """
@@ -40,7 +40,7 @@ SHOWN = 10
 
 
 class Screen(logging.Handler):
-    """Prints the progress of a command and the messages of the library's log.
+    """Printer of a command's progress and of the library's log messages.
 
     It implements `pysgrld.train.events.Reporter`, and is a context manager.
 
@@ -96,12 +96,12 @@ class Screen(logging.Handler):
     # ---- methods that the library calls
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a log record of the library."""
+        """Print a log record from the library."""
         is_warning = record.levelno >= logging.WARNING
         self.note(record.getMessage(), Severity.WARNING if is_warning else Severity.DETAIL)
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a message; details only if the screen is verbose, warnings even if it is quiet."""
+        """Print a message: details only on a verbose screen, warnings even on a quiet one."""
         if severity is Severity.WARNING:
             self._line(severity, line, f"warning: {line}", always=True)
         elif severity is Severity.NOTE or self.verbose:
@@ -112,15 +112,15 @@ class Screen(logging.Handler):
         self.note(line, Severity.WARNING)
 
     def detail(self, line: str) -> None:
-        """Print a line of detail if the screen is verbose."""
+        """Print a detail if the screen is verbose."""
         self.note(line, Severity.DETAIL)
 
     def address(self, line: str) -> None:
-        """Print the address of a page, even if the screen is quiet, because the user needs it."""
+        """Print a page's address, even on a quiet screen, because the user needs it."""
         self._line("address", line, always=True)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show the progress of reading a corpus."""
+        """Show the progress of reading."""
         done = plural(progress.documents, "document")
         if self.terminal:
             self._draw("reading", progress.bytes_read, progress.bytes_total, done)
@@ -132,13 +132,13 @@ class Screen(logging.Handler):
             self._line("reading", f"reading: {done}{share}", **progress._asdict())
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Print a description of a run, then its folder and a line on how it starts."""
+        """Print a run's description, then its folder and a line about how it starts."""
         self.described(run)
         self._line("started", f"{run.path}: {line}", run=str(run.path))
         self.began = self.last = time.monotonic()
 
     def described(self, run: RunDirectory) -> None:
-        """Print the corpus, the model and the sampler of a run."""
+        """Print a run's corpus, model and sampler."""
         from pysgrld.models.table import model_of
 
         self.described_corpus(run)
@@ -161,7 +161,7 @@ class Screen(logging.Handler):
                 self.detail(f"--{name} {spelled(name, value)}")
 
     def described_corpus(self, run: RunDirectory) -> None:
-        """Print the name and the size of a run's corpus."""
+        """Print the name and size of a run's corpus."""
         self._close()
         corpus = run.config["corpus"]
         held = corpus["held_out"]
@@ -199,7 +199,7 @@ class Screen(logging.Handler):
         self._line("position", line + self._left(), **fields)
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Print the topics that training found, and the line that announces the refinement."""
+        """Print the topics found by training, and the line that announces the refinement."""
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
@@ -209,14 +209,14 @@ class Screen(logging.Handler):
         )
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
-        """Print an evaluation, as recorded in a line of ``metrics.jsonl``."""
+        """Print an evaluation recorded in a line of ``metrics.jsonl``."""
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
         share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
         self.detail(f"waited for documents for {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Print the result of a run, and commands to look at it."""
+        """Print a run's result, and commands for looking at it."""
         self._close()
         self._line("finished", line, run=str(run.path))
         if self.json_log:
@@ -237,7 +237,7 @@ class Screen(logging.Handler):
 
     @staticmethod
     def shortest_name(path: Path) -> str:
-        """Return the command-line argument for a run or folder of chains; empty for the latest."""
+        """Return the argument that names a run or folder of chains; empty for the latest one."""
         from pysgrld.errors import SgmcError
         from pysgrld.run import latest_run
 
@@ -250,7 +250,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def counting(self, title: str, total: int) -> Iterator[Any]:
-        """Yield a function that shows the number of finished units out of ``total``."""
+        """Yield a function that shows how many of ``total`` units are finished."""
 
         def tell(done: int) -> None:
             if self.terminal:
@@ -265,7 +265,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Yield a function that shows a step's name, number of finished units and total number."""
+        """Yield a function that shows a step's name, its finished units and its total."""
         with contextlib.ExitStack() as stack:
             counters: dict[str, Any] = {}
 
@@ -310,7 +310,7 @@ class Screen(logging.Handler):
         return True
 
     def _time_left(self, read: int, total: int) -> str:
-        """Return text with the remaining time of reading, estimated from the speed so far."""
+        """Return text about the remaining reading time, estimated from the speed so far."""
         now = time.monotonic()
         if self._first is None or read < self._first[1]:  # the reading of another corpus has begun
             self._first = now, read
@@ -326,7 +326,7 @@ class Screen(logging.Handler):
         return f", limit in {_clock(remaining)}"
 
     def _draw(self, title: str, done: int, total: int | None, state: str) -> None:
-        """Draw the progress bar; if that fails, print lines instead from now on."""
+        """Draw the progress bar; if that fails, print lines from now on."""
         try:
             if self._bar is None or self._what != (title, total):
                 from tqdm import tqdm
@@ -362,7 +362,7 @@ class Screen(logging.Handler):
 
 
 def _first_topics(path: Path) -> list[str]:
-    """Return a table of the largest topics of a run, or no lines if the run cannot be read."""
+    """Return a table of a run's largest topics, or no lines if the run cannot be read."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -382,7 +382,7 @@ def _first_topics(path: Path) -> list[str]:
 
 
 def _on_use(path: Path) -> str | None:
-    """Return the remark on the topics of a finished run, or None if there is nothing to remark."""
+    """Return the remark about a finished run's topics, or None if none is needed."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -394,14 +394,14 @@ def _on_use(path: Path) -> str | None:
 
 
 def json_line(event: str, line: str, **fields: Any) -> str:
-    """Format an event as a JSON object with its time, its name, its text and further fields."""
+    """Format an event as a JSON object with time, name, text and other fields."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     record = {"time": now, "event": event, "line": line, **fields}
     return shown_in_json(json.dumps(finite(record), ensure_ascii=False, default=str))
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """Format a line of ``metrics.jsonl`` as text, with its score and that of the unigram model."""
+    """Format a line of ``metrics.jsonl`` as text, with the scores of model and unigrams."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     error = record.get(score.error)
@@ -420,14 +420,14 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
 
 
 def score_in(record: Mapping[str, Any]) -> Score:
-    """Return the kind of score that a line of ``metrics.jsonl`` records."""
+    """Return the kind of score recorded in a line of ``metrics.jsonl``."""
     from pysgrld.models.table import scores
 
     return next(score for score in scores() if score.name in record)
 
 
 def speed(tokens: float) -> str:
-    """Format a speed in tokens per second, in thousands or millions."""
+    """Format a speed as thousands or millions of tokens per second."""
     return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 

@@ -1,4 +1,4 @@
-"""``sgmc train --mpi``: several MPI processes run a command together, and the first one prints."""
+"""``sgmc train --mpi``: several MPI processes run a command together, and the first prints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSED_ON = 0.5
 
 
 class Mute(Screen):
-    """Screen of all ranks except the first, which prints nothing."""
+    """Screen for all ranks but the first, which prints nothing."""
 
     def _line(self, *_: Any, **__: Any) -> None:
         pass
@@ -33,7 +33,7 @@ class Mute(Screen):
 
 @contextlib.contextmanager
 def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
-    """Join all processes of an MPI launch; after an error all end with the same exit code.
+    """Connect all processes of an MPI launch; after an error, all exit with the same code.
 
     Rank 0 reports an expected error of any rank. An unexpected error is reported by the rank in
     which it occurs, which then ends all ranks.

@@ -1,4 +1,4 @@
-"""``sgmc report``."""
+"""The command ``sgmc report``."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _effects(
     *,
     these: bool,
 ) -> dict[str, Any]:
-    """Estimate the effects of metadata columns for the page, from its run or its chains."""
+    """Estimate effects of metadata columns for the page, from a run or its chains."""
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count

@@ -1,4 +1,4 @@
-"""``sgmc reproduce``."""
+"""The command ``sgmc reproduce``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUT = "sgmc-reproduce"
 
 
 def patterns(value: str) -> tuple[str, ...]:
-    """Parse a comma-separated list of patterns of rows."""
+    """Parse patterns of row names, separated by commas."""
     names = tuple(part.strip() for part in value.split(","))
     if not all(names):
         raise UsageError(f"'{value}' is not a list of rows, separated by commas")

@@ -1,4 +1,4 @@
-"""``sgmc runs``."""
+"""The command ``sgmc runs``."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
 
 def _prune(found: list[ListedRun]) -> None:
-    """Delete all but the newest checkpoint of finished runs, and print the number deleted."""
+    """Delete all but the newest checkpoint of finished runs, and print how many were deleted."""
     from pysgrld.run.prune import prune
 
     deleted = 0

@@ -1,4 +1,4 @@
-"""``sgmc search``."""
+"""The command ``sgmc search``."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
 
 def _show(result: SearchResult, written: list[Path]) -> None:
-    """Print the table of settings, the conclusions and the names of the written files."""
+    """Print the table of settings, the conclusions, and the written files' names."""
     from pysgrld.search.show import SPARE, sentences
     from pysgrld.search.show import table as table_of
 

@@ -1,4 +1,4 @@
-"""Progress output of a search: one bar for each rung, and the decisions after each rung."""
+"""Progress output of a search: a bar for each rung, and decisions after each rung."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SearchScreen(SeveralScreen):
-    """Prints the progress of a search; implements `pysgrld.search.halving.SearchTeller`.
+    """Printer of a search's progress; implements `pysgrld.search.halving.SearchTeller`.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class SearchScreen(SeveralScreen):
         self.progress: SearchProgress | None = None
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a line, unless it was printed before for another run."""
+        """Print a line, unless another run has already caused it to be printed."""
         if line not in self._said:
             super().note(line, severity)
 
     def called(self, number: int) -> str:
-        """Return the name of the run with a number, counted from 1."""
+        """Return the name of a run by its number, counted from 1."""
         return self._names[number - 1]
 
     def _started_one(self, number: int, path: Path, line: str) -> None:
@@ -52,7 +52,7 @@ class SearchScreen(SeveralScreen):
         self.detail(f"{path}: {line}")
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Print the number, the length and the runs of a rung that begins."""
+        """Print the number, length and runs of a rung that begins."""
         self.begin(len(names))
         self._names = names
         far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
@@ -66,7 +66,7 @@ class SearchScreen(SeveralScreen):
         )
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Print the settings that are dropped after a rung, and the leading one."""
+        """Print the settings dropped after a rung, and the leading setting."""
         self._close()
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:

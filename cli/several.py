@@ -1,4 +1,4 @@
-"""Progress output of several chains: one bar, or in a log lines that name their chain."""
+"""Progress output of several chains: one bar, or log lines that name their chain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Prints the progress of several chains; implements `pysgrld.train.processes.Watcher`.
+    """Printer of several chains' progress; implements `pysgrld.train.processes.Watcher`.
 
     A line common to all chains is printed once. In a log, each evaluation of a chain is one line.
     On a terminal, one line above the bar is printed when all chains have been evaluated.
@@ -42,7 +42,7 @@ class SeveralScreen(Screen):
         self.begin(chains)
 
     def begin(self, number: int) -> None:
-        """Forget earlier runs, and expect the given number of runs, which are numbered from 1."""
+        """Forget earlier runs, and expect the given number of new ones, numbered from 1."""
         self.chains = number
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
@@ -50,11 +50,11 @@ class SeveralScreen(Screen):
         self._started: set[int] = set()
 
     def called(self, number: int) -> str:
-        """Return the name of the run with a number, counted from 1."""
+        """Return the name of a run by its number, counted from 1."""
         return f"chain {number}"
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a line, and remember it so that no chain repeats it."""
+        """Print a line, and remember it so that other chains do not repeat it."""
         self._said.add(line)
         super().note(line, severity)
 
@@ -81,7 +81,7 @@ class SeveralScreen(Screen):
             super().note(line, values[1])
 
     def all_done(self, folder: Path, number: int) -> None:
-        """Print that all chains are done, and commands to look at them."""
+        """Print that all chains are done, and commands for looking at them."""
         self._close()
         if self.json_log:
             self._line("finished", f"{number} chains are done", run=str(folder))
@@ -142,7 +142,7 @@ class SeveralScreen(Screen):
 
 
 def merged(records: Sequence[Mapping[str, Any]]) -> str:
-    """Format one evaluation of each chain as a single line for all."""
+    """Format one evaluation per chain as a single line."""
     line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
     score = score_in(records[0])
     unigram, form = records[0][score.unigram], f",.{score.decimals}f"

@@ -251,7 +251,7 @@ def _setup(path: str | None) -> str:
 
 
 def _program() -> tuple[str, ...]:
-    """Return the command that starts this installation of sgmc in any environment."""
+    """Return the command that starts this sgmc installation from any environment."""
     program = shutil.which(sys.argv[0])
     if program is not None and Path(program).name == "sgmc":
         return (str(Path(program).absolute()),)
@@ -259,7 +259,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Refuse arguments that ``sgmc`` would refuse before reading files; return missing input files.
+    """Refuse arguments that ``sgmc`` itself would refuse at once; return missing input files.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
 
 
 def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
-    """Yield warnings if training does not fit the processors, memory or nodes of its job."""
+    """Yield warnings if training does not fit its job's processors, memory or nodes."""
     if args[0] != "train":
         return
     from pysgrld.corpus.stored_files import is_stored
@@ -345,7 +345,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
 
 
 def _bytes(memory: str | None) -> int | None:
-    """Convert a memory size in SLURM's format to bytes; a size without a unit is in megabytes."""
+    """Convert SLURM's memory size to bytes; without a unit, it is in megabytes."""
     if memory is None:
         return None
     number, unit = re.fullmatch(r"(\d+)([KMGT]?)", memory).groups()  # type: ignore[union-attr]
@@ -357,7 +357,7 @@ _SHARING = ("--shard", "--part", "--task")
 
 
 def _check_folders(commands: list[tuple[str, ...]]) -> None:
-    """Raise an error if two jobs of an array would write into the same folder."""
+    """Raise an error if two jobs of an array would write to the same folder."""
     seen: dict[str, int] = {}
     for i, args in enumerate(commands, 1):
         if any(arg.split("=")[0] in _SHARING for arg in args):
@@ -379,7 +379,7 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 class Job(NamedTuple):
-    """Contents of a batch script: the resources that it requests, and the command that it runs.
+    """Contents of a batch script: requested resources, and the command to run.
 
     Attributes
     ----------
@@ -437,11 +437,11 @@ class Job(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """True if several MPI processes run the command together."""
+        """True if several MPI processes run the command."""
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Return a mapping from names to values for each job; a single job has an empty mapping.
+        """Return each job's mapping from names to values, which is empty for a single job.
 
         Raises
         ------
@@ -470,7 +470,7 @@ class Job(NamedTuple):
         ]
 
     def commands(self) -> list[tuple[str, ...]]:
-        """Return the arguments of ``sgmc`` for each job.
+        """Return the ``sgmc`` arguments of each job.
 
         Raises
         ------
@@ -491,7 +491,7 @@ class Job(NamedTuple):
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Replace each name in braces by its value."""
+    """Replace names in braces by their values."""
     for name in _PLACE.findall(word):
         if name not in values:
             placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
@@ -502,7 +502,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def script(job: Job) -> str:
-    """Return the batch script of a job or of an array.
+    """Return the batch script for a job or an array of jobs.
 
     Raises
     ------
@@ -563,7 +563,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the shell lines that set a variable for each name in braces in the command."""
+    """Return shell lines that set a variable for each name in braces within the command."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"
@@ -582,7 +582,7 @@ def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _word(word: str, values: Mapping[str, str]) -> str:
-    """Quote a word for the shell; names in braces become variables."""
+    """Quote a word for the shell, in which names in braces become variables."""
     if not _PLACE.search(word):
         return shlex.quote(word)
     pieces = _PLACE.split(word)  # text, name, text, name, ..., text
@@ -592,7 +592,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Format a duration for SLURM as days-hours:minutes:seconds, rounded up to minutes."""
+    """Format a duration for SLURM, days-hours:minutes:seconds, rounded up to a minute."""
     minutes = math.ceil(seconds / 60)
     days, minutes = divmod(minutes, 24 * 60)
     day = f"{days}-" if days else ""

@@ -1,4 +1,4 @@
-"""Output of text to a terminal: width, line breaks, and escapes of control characters."""
+"""Output of text to a terminal: width, line breaks, and escaped control characters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u20
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print text for people; escape control characters other than line ends.
+    """Print text, with control characters other than line ends escaped.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def echo(text: str = "", *, err: bool = False) -> None:
 
 
 def write(text: str, *, nl: bool = True, err: bool = False) -> None:
-    """Print text as it is.
+    """Print text without escapes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Add the name of a stream to an operating-system error that has no file name."""
+    """Add a stream's name to an operating-system error that lacks a file name."""
     try:
         yield
     except OSError as error:
@@ -72,31 +72,31 @@ def standard_output() -> IO[bytes]:
 
 
 def shown(text: str) -> str:
-    """Replace control characters of a terminal by their escapes, as in a Python string literal."""
+    """Replace a terminal's control characters by escapes as in Python's strings."""
     return _ACTED_ON.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
-    """Escape the control characters that `json.dumps` leaves unescaped in JSON text."""
+    """Escape the control characters in JSON text that `json.dumps` leaves as they are."""
     return "\n".join(
         _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )
 
 
 def room() -> int:
-    """Return the width of the terminal, at least 40; without a terminal, ``COLUMNS`` or 80."""
+    """Return the terminal's width, at least 40; without a terminal, ``COLUMNS`` or 80."""
     return max(40, shutil.get_terminal_size().columns)
 
 
 def screen_rows() -> int | None:
-    """Return the number of rows of the terminal, at least 10, or None without a terminal."""
+    """Return the terminal's number of rows, at least 10, or None without a terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(10, shutil.get_terminal_size().lines)
 
 
 def width(text: str) -> int:
-    """Return the width of a text in columns; a Chinese, Japanese or Korean character takes two."""
+    """Return a text's width in columns; East Asian characters take two."""
     signs = shown(text)
     if signs.isascii():
         return len(signs)
@@ -117,7 +117,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def wrap(words: Sequence[str], columns: int) -> list[str]:
-    """Distribute words over lines of at most the given width; a word is never split."""
+    """Distribute words over lines of at most the given width, without splitting words."""
     lines: list[str] = []
     for word in words:
         if lines and width(lines[-1]) + 1 + width(word) <= columns:
@@ -128,7 +128,7 @@ def wrap(words: Sequence[str], columns: int) -> list[str]:
 
 
 def fill(line: str, columns: int | None = None) -> str:
-    """Break a paragraph into lines; all lines but the first are indented.
+    """Break a paragraph into lines, and indent all but the first.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def fill(line: str, columns: int | None = None) -> str:
 def table(
     rows: Sequence[Sequence[str]], columns: int, *, left: Collection[str], spare: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Lay out a table so that it keeps to a maximum width.
+    """Lay out a table within a maximum width.
 
     Dispensable columns are dropped until the table fits. If it still does not fit, a first cell
     that is too long gets a line of its own.

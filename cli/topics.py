@@ -1,4 +1,4 @@
-"""``sgmc topics``."""
+"""The command ``sgmc topics``."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def command(
 
 
 def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_json: bool) -> None:
-    """Let an external command name the topics, and print the names."""
+    """Name the topics by an external command, and print the names."""
     from pysgrld.reading.labels import LABELS
     from pysgrld.report.naming import name_topics
 
@@ -312,7 +312,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; words of signed topics have entries, not probabilities."""
+    """Return a topic as a JSON object; words of topics with signs have entries, not probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -331,7 +331,7 @@ def _record(
 
 
 def _learned(learned: Mapping[str, Any]) -> str:
-    """Return a line with the learned priors; it is empty if all priors are fixed."""
+    """Return a line about the learned priors, empty if all priors are fixed."""
     parts = []
     if (alpha := learned.get("alpha")) is not None:
         parts.append(
@@ -343,7 +343,7 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Return a word as a JSON object; flags of open bounds are included only if set."""
+    """Return a word as a JSON object; flags for open bounds appear only if set."""
     record = {name: value for name, value in word._asdict().items() if value is not False}
     if record["ess"] is None:
         del record["ess"]
@@ -385,7 +385,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print all topics, or as many as fit the given rows, each on one line if `brief`."""
+    """Print the topics, all or as many as fit the given rows, one line each if `brief`."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
@@ -459,13 +459,13 @@ def _show(
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
-    """Return the number of leading blocks of lines that fit the given rows, at least 1."""
+    """Return how many leading blocks of lines fit the given rows, at least 1."""
     ends = itertools.accumulate(map(len, blocks))
     return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return the ranks of a topic's first seed words in the topic, as parts of a line of text."""
+    """Return the ranks of a topic's first seed words, as parts of a text line."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
@@ -476,12 +476,12 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
 
 
 def named(label: str | None, words: list[str]) -> list[str]:
-    """Return the words of a topic, after its name if it has one."""
+    """Return a topic's words, preceded by its name if it has one."""
     return words if label is None else [f"{label}:", *words]
 
 
 def percent(weight: float | None) -> str:
-    """Format a share in percent, right-aligned in six columns; an unknown share is a dash."""
+    """Format a share in percent, right-aligned in six columns, or as a dash if unknown."""
     return "     -" if weight is None else f"{100 * weight:>4.1f} %"
 
 

@@ -1,4 +1,4 @@
-"""``sgmc train``."""
+"""The command ``sgmc train``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .values import files
 
 
 class Train(Described):
-    """The command ``train``, which lists the models and the samplers in its full help."""
+    """The command ``train``, whose full help lists the models and samplers."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options; ``--help-all`` adds a line for each model and each sampler."""
+        """Write the options; with ``--help-all``, also a line for each model and each sampler."""
         super().format_options(ctx, formatter)
         if ctx.meta.get(ALL):
             from pysgrld.models.table import all_models
@@ -157,7 +157,7 @@ def _train(
     *,
     break_lock: bool,
 ) -> None:
-    """Train one chain in this process or with all ranks of its communicator, or several chains."""
+    """Train one chain, in this process or with all ranks of its communicator, or several chains."""
     from pysgrld.models.choices import Choices
     from pysgrld.train.request import Request, going_on, growing
 

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
+if not TYPE_CHECKING:  # this branch is hidden from type checkers, so that they report unknown names
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":

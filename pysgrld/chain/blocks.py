@@ -89,7 +89,7 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # sweeps of a Gibbs refinement, which has no minibatch noise
+        # number of sweeps of the Gibbs refinement, which has no minibatch noise
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -103,7 +103,8 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        self._gathered: dict[str, Array] = {}  # arrays of the documents of all processes, by name
+        # arrays of all processes' documents, gathered by name
+        self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
@@ -120,7 +121,7 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {exact_for(self.sampler.geometry).name}"
-                if self._followed is not None:  # the model offers a Gibbs refinement
+                if self._followed is not None:  # only for models that offer a Gibbs refinement
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "with as little minibatch noise as here means of topics may be off by more "
@@ -192,7 +193,7 @@ class BlockChain(Chain):
                     seeds = of_peer(b.seeds, state.peers)
                     counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.pace(pace, counts))
-        except NumericalError as error:  # the message of a kernel does not name the iteration
+        except NumericalError as error:  # a kernel's message lacks the iteration, so add it
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -407,7 +408,8 @@ class BlockChain(Chain):
             If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        self.states[self.topics.name].peers = None  # all rows are replaced, without exchange
+        # without peers, all rows are replaced and nothing is exchanged
+        self.states[self.topics.name].peers = None
         if step > self.warm_up:
             self._end_warm_up()
         for name, state in self.states.items():
@@ -434,7 +436,7 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        below = states[moved]  # if its prior changes, its lazy rows are up to date
+        below = states[moved]  # its lazy rows are up to date when its prior changes
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 

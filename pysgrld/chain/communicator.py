@@ -20,15 +20,15 @@ class Orders(IntFlag):
     """Requests that any rank may make before an iteration, and that all ranks then follow."""
 
     NONE = 0
-    #: Stop early, because of a signal or the time limit.
+    #: Stop early, due to a signal or the time limit.
     STOP = 1
-    #: End, because nothing is left to do.
+    #: End, because all work is done.
     END = 2
-    #: Write a checkpoint first.
+    #: Write a checkpoint before anything else.
     SAVE = 4
     #: A rank has failed.
     FAIL = 8
-    #: Gather all topics on the first rank after the iteration.
+    #: After the iteration, gather all topics on the first rank.
     LOOK = 16
 
 
@@ -326,8 +326,9 @@ ALONE = Communicator()
 # ---- launchers
 
 
-#: Environment variables of launchers, with rank and size; the launcher nearest to the process is
-#: first: Open MPI, then MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM.
+#: Environment variables in which launchers give rank and size: Open MPI, then MPICH and Intel MPI
+#: (also under ``srun --mpi=pmi2``), then SLURM. The first launcher found is the nearest one to the
+#: process.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),

@@ -30,14 +30,14 @@ from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.options.option import LoopOptions
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Number of chains; it does not depend on the number of threads, so that results do not either.
+#: Number of chains. It is independent of the number of threads, and so are the results.
 CHAINS = 4
-#: Number of chains that sweep together on a thread if threads are fewer than chains.
+#: Number of chains that sweep together on one thread if there are fewer threads than chains.
 TOGETHER = 2
-#: Number of draws of all chains together.
+#: Total number of draws of all chains.
 DRAWS = 200
-#: Minimum number of sweeps of each chain for intervals: with fewer sweeps, draws depend on the
-#: initial state, so that a shorter refinement runs only if the user requests it
+#: Minimum number of sweeps of each chain for computing intervals. With fewer sweeps, draws depend
+#: on the initial state, so a shorter refinement runs only at the user's request
 #: (docs/calibration.md).
 FEWEST = 400
 #: Minimum number of sweeps of each chain if no budget is given, and maximum number of token visits
@@ -48,11 +48,12 @@ ENOUGH, AFFORDED = 400, 3.2e9
 ENOUGH_OVER_TIME = 1000
 #: Ratio of the time of a token visit in a collapsed sweep to that in a training minibatch.
 COST = 2.5
-#: Training before a Gibbs refinement has converged if doubling its length improves the score by
-#: less than this fraction. It is larger than otherwise, because the refinement uses only the last
-#: state of training, not averages over its draws.
+#: If a Gibbs refinement follows, training has converged if doubling its length improves the score
+#: by less than this fraction. The fraction is larger than otherwise, because the refinement uses
+#: only the last state of training, not averages over its draws.
 SETTLED_BEFORE = 0.02
-#: Minimum number of posterior samples of training for this: half as many as without a refinement.
+#: Minimum number of posterior samples before training counts as converged; without a refinement,
+#: twice as many are needed.
 SAMPLES_BEFORE = 25
 
 _PREFIX = "exact."
@@ -412,8 +413,7 @@ class ExactStage:
             self._spread = WordSpread(self.chains[0].top_words)
 
 
-#: Function that stores a draw if due: it returns the draw in the form of a sample if stored, else
-#: None.
+#: Function that stores a draw if it is due, and then returns it in the form of a sample, else None.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
@@ -563,7 +563,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # in the order words, shares, documents
+    for name in sorted(names, reverse=True):  # the order is words, shares, documents
         sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = float(np.nanmedian(sizes))

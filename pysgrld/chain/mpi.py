@@ -35,13 +35,14 @@ try:
 except (ImportError, RuntimeError) as error:
     raise LaunchError(f"--mpi: mpi4py finds no MPI library: {error}") from error
 
-#: Maximum number of elements of a message: some libraries count in 32 bits.
+#: Maximum number of elements in a message, because some MPI libraries count in 32 bits.
 MOST = 1 << 27
-#: Arrays with fewer elements are summed by Allreduce, which is then faster (benchmarks/ranks.py).
+#: Arrays with fewer elements are summed by Allreduce, which is faster for them
+#: (benchmarks/ranks.py).
 FEW = 1 << 18
-#: Arrays with at most this number of elements are summed together in one message.
+#: Arrays with at most this number of elements are combined in one message to be summed.
 SMALL = 1 << 12
-#: Number of bytes of topics' rows that are gathered or scattered in one message.
+#: Number of bytes of topic rows that one message gathers or scatters.
 STRIP = 1 << 24
 
 
@@ -63,8 +64,7 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # the main thread sends all messages, except the abort of a member that has waited too
-            # long
+            # the main thread sends all messages, except the abort after too long a wait
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
@@ -382,7 +382,7 @@ class Ranks(Communicator):
         """Sum this member's part of a vector of counts over all members, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # without this member itself
+        is_other = np.arange(self.size) != self.rank  # all members but this one
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
@@ -571,7 +571,7 @@ def _like(array: Array, rows: Int64s) -> Array:
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
-#: The digest with every bit set.
+#: A digest whose bits are all set.
 _ALL = (1 << 64) - 1
 
 

@@ -31,15 +31,14 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Number of replicates on resampled documents.
 REPLICATES = 4
-#: Number of top words of a topic for which the variance is measured; other words keep posterior
+#: Number of top words of a topic whose variance is measured; other words keep their posterior
 #: draws.
 WORDS = 256
-#: Degrees of freedom of the posterior variance in the moderated variance.
+#: Degrees of freedom that the posterior variance counts for in the moderated variance.
 PRIOR_FREEDOM = 6
-#: Number of top words of a topic over which the ratio of the variances is averaged.
+#: Number of a topic's top words over which the ratio of variances is averaged.
 _RATIO_WORDS = 20
-#: Part of the seed that makes the random numbers of `PopulationDraws` independent of others of the
-#: run.
+#: Part of the seed by which random numbers of `PopulationDraws` differ from all others of the run.
 _SEED = 2006
 _PREFIX = "spread."
 
@@ -63,7 +62,8 @@ class WordSpread:
     def __init__(self, words: Int64s) -> None:
         self.words, self.draws = words, 0
         self.replicates: list[Floats] = []
-        self._sums: Doubles = np.zeros((2, *words.shape))  # of square roots and of probabilities
+        # sums of square roots and of probabilities
+        self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:
         """Add a posterior draw of the topics, (K, V)."""

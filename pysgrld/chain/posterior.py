@@ -16,16 +16,16 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
 
-#: A run has converged if doubling the sampling time improves the score by less than this fraction,
+#: A run has converged if doubling its sampling time improves the score by less than this fraction,
 SETTLED = 0.005
-#: but not before this number of posterior samples.
+#: provided that it has at least this number of posterior samples.
 SETTLED_SAMPLES = 50
 
-#: Names of arrays in a checkpoint: number of samples, averaged scores, and sum of samples of a
-#: block.
+#: Prefix of the averages' arrays in a checkpoint, and their names: number of samples, averaged
+#: scores, and sum of samples of a block.
 PREFIX = "posterior."
-#: Names of arrays in a checkpoint: the state of the scorer of training documents, and its averaged
-#: score after each sample.
+#: Prefix of the arrays of the scorer of training documents in a checkpoint, and the name of its
+#: averaged scores after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
@@ -164,7 +164,8 @@ class Posterior:
         self.keeps_mean = keep_mean
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
         self.score = math.nan
-        self._history = array("d")  # averaged score after each sample; compact, as runs are long
+        # averaged score after each sample, stored compactly because runs are long
+        self._history = array("d")
 
     @property
     def due(self) -> bool:
@@ -280,7 +281,7 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
-        if self.watch is not None and WATCHED in arrays:  # runs with a budget do not have it
+        if self.watch is not None and WATCHED in arrays:  # a run with a budget has no such array
             self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 

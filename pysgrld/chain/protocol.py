@@ -70,7 +70,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        self._whole: Minibatch | None = None  # all documents, if every iteration visits all of them
+        self._whole: Minibatch | None = None  # all documents, if each iteration visits all of them
 
     @property
     def key(self) -> Key:
@@ -174,7 +174,7 @@ class Chain(ABC):
 
         All processes must call it; the first one has the variables until the next iteration.
         """
-        return  # most kinds of chains keep no variables of documents
+        return  # most kinds of chains store no variables of documents
 
     def scatter(self) -> dict[str, Array]:
         """Return this process's part of the arrays that the first process has restored.

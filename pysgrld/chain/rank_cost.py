@@ -13,11 +13,11 @@ import bisect
 import math
 from typing import NamedTuple
 
-#: A rank is busy if it spends at least this fraction of its time on sampling documents or moving
-#: topics.
+#: A rank counts as busy if it spends at least this fraction of its time on sampling documents or
+#: updating topics.
 BUSY = 0.5
-#: The number of distinct words in documents grows as the number of documents to this power (Heaps'
-#: law).
+#: Exponent in Heaps' law: the number of distinct words grows as this power of the number of
+#: documents.
 HEAPS = 0.5
 #: Maximum number of ranks that `Cost.busy` returns.
 MOST = 100_000
@@ -70,8 +70,8 @@ class Cost(NamedTuple):
         if ranks == 1:
             return 0
         # three reductions, and six messages to each other rank: number of words, words, topics,
-        # counts, and changes in the sums of topics by rows that are brought up to date and by rows
-        # that are moved
+        # counts, and two changes in the sums of topics, by rows brought up to date and by rows
+        # updated
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:

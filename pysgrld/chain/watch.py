@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-#: Seconds of waiting after which a process reports it once.
+#: Seconds of waiting after which a process reports once that it waits.
 SAY = 60.0
 #: Seconds between two checks.
 LOOK = 1.0
-#: Exit code of a process that waited for others in vain.
+#: Exit code of a process that gave up waiting for others.
 GIVEN_UP = 70
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.types import Array, Block, Floats, Int32s
 
-#: A draw by word: the blocks of the model by name ("phi", "phi2", ..., "r"), and `WEIGHTS`.
+#: A draw in the layout by word: blocks by name ("phi", "phi2", ..., "r"), and `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the weights used to draw the topics of tokens, if these are not the rows of phi.
+#: Name of the weights used to sample tokens' topics, if these are not the rows of phi.
 WEIGHTS = "weights"
 
 

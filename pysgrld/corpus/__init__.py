@@ -20,7 +20,7 @@ __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
 _MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
 
-if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
+if not TYPE_CHECKING:  # this branch is hidden from type checkers, so that they report unknown names
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

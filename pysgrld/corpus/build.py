@@ -42,10 +42,10 @@ from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Key
 
-#: Advice in the error message if the output path exists already.
+#: Advice in the error message for an output path that exists already.
 OTHER_FOLDER = "name another folder with -o"
 
-#: Number of documents that are copied in one block.
+#: Number of documents copied in one block.
 TOGETHER = 4096
 
 
@@ -103,7 +103,8 @@ def build(
             if "-" in inputs:
                 resume_hint = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    if resolve_path(made.path) != resolve_path(place):  # a stored input, opened in place
+    # false for a stored input that is opened in place
+    if resolve_path(made.path) != resolve_path(place):
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
             work.commit(work.folder / "copy")
@@ -211,7 +212,8 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
-            with contextlib.suppress(OSError):  # another file system, or one without links
+            # linking fails on another file system, or on one without links
+            with contextlib.suppress(OSError):
                 (folder / name).hardlink_to(file)
                 continue
         with open_regular(file, links=True) as (fd, _):

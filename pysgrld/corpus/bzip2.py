@@ -28,7 +28,7 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes: True if a block mark may contain the pair after its first byte.
+#: For each pair of bytes, True if a block mark may contain it after the mark's first byte.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -70,10 +70,10 @@ class ParallelBzip2(ExitStack):
         self._raw, self._step, self._most = raw, step, threads + 2
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
-        self._read = begun  # bytes of the file read so far
+        self._read = begun  # number of bytes of the file read so far
         self._window = b""  # the last bytes read
         self._marks: dict[int, int] = {}  # kinds of marks by their position in bits, ascending
-        self._searched = 0  # bytes of the file searched so far
+        self._searched = 0  # number of bytes of the file searched so far
         self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
         self._header = b""
 
@@ -97,7 +97,7 @@ class ParallelBzip2(ExitStack):
         checksum = n_bytes = 0
         header = b""
         while True:
-            # the data before the position `needed` is not used any more
+            # data before position `needed` are no longer used
             needed = position if header else 8 * start
             self._window = self._from(needed // 8)
             self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
@@ -115,7 +115,7 @@ class ParallelBzip2(ExitStack):
             for piece in block.pieces(self._step):
                 n_bytes += len(piece)
                 yield piece
-            if not block.engine.eof:  # the block has no end, or another checksum
+            if not block.engine.eof:  # the block has no end, or a different checksum
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             position, n_bytes = block.end, 0
@@ -168,7 +168,7 @@ class ParallelBzip2(ExitStack):
         data = self._from(start)
         places = []
         for odd in (0, 1):
-            # the pair of bytes after position 2 i + odd
+            # pair of bytes after position 2 i + odd
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
             places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
@@ -246,7 +246,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     """
     for filler in range(2**16):
         content = filler.to_bytes(2, "big")
-        register = _WORD  # state of bzip2's cyclic redundancy check after these two bytes
+        register = _WORD  # state of bzip2's checksum after these two bytes
         for byte in content:
             register ^= byte << 24
             for _ in range(8):

@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_word, word_pattern
 
-#: Maximum number of bytes of a case-folded character.
+#: Maximum number of UTF-8 bytes in a case-folded character.
 _SIZE = 5
 #: Value in place of the combining class for a character that composition may change.
 _COMPOSES = 255
@@ -26,7 +26,7 @@ class Role(IntEnum):
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
 
-#: Scripts written without blanks, by the start of the Unicode names of their characters.
+#: Scripts without blanks between words, by the start of their characters' Unicode names.
 _SCRIPTS = {
     "CJK ": Role.IDEOGRAPH,
     "IDEOGRAPHIC ": Role.IDEOGRAPH,
@@ -58,7 +58,7 @@ def page(number: int) -> bytes:
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # as re's \w, except the underscore, which is ASCII and not in these tables
+            # like \w in re, except the underscore, which is ASCII and not in these tables
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
@@ -70,7 +70,7 @@ def page(number: int) -> bytes:
 def _folded(character: str) -> str:
     """Case-fold a character in normal form C; characters that no word contains become blanks."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # the usual case
+        return character  # most characters end here
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
@@ -135,7 +135,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # larger than the vocabulary of most corpora
+@lru_cache(1 << 17)  # the cache holds more words than most vocabularies have
 def _tokens_of(text: str) -> tuple[Token, ...]:
     """Return the tokens of a run of word characters; cached, because most words occur repeatedly."""
     found, begin = [], 0

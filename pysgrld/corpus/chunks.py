@@ -13,16 +13,15 @@ from pysgrld.types import Int64s
 
 #: A word of text in UTF-8; in Chinese and Japanese, which have no blanks, a single character.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: Preferred ends of a piece: the end of a paragraph, else of a sentence, else of a line.
+#: Preferred ends of a piece: a paragraph's end, else a sentence's, else a line's.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: Ratio of the length of a piece to the maximum distance of a preferred end from the ideal
-#: boundary.
+#: Ratio of a piece's length to the maximum distance between its end and the ideal boundary.
 _WINDOW = 5
 
-#: Marks before and after a book of Project Gutenberg; its licence is outside them.
+#: Marks before and after a Project Gutenberg book; the licence is outside of them.
 _BEGIN = re.compile(rb"\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK[^*]{0,400}\*{3}", re.I)
 _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
@@ -127,7 +126,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        target = i * len(ends) // number - 1  # index of the last word of an ideal piece
+        target = i * len(ends) // number - 1  # index of the last word in an ideal piece
         cut, first, last = (
             ends[target],
             ends[max(0, target - reach)],

@@ -28,8 +28,8 @@ from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Maximum number of suffixes that a message lists.
 MOST = 8
-#: Files that identify a run, and sets of files that identify any folder written by sgmc: runs,
-#: stored corpora, exports.
+#: Files by which a run is recognised, and sets of files by which folders written by sgmc are
+#: recognised: runs, stored corpora, exports.
 _RUN = (CONFIG, CHECKPOINTS)
 _OURS = (
     _RUN,
@@ -37,18 +37,18 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: Approximate number of files examined, and maximum number of lines for each blank line if a text
-#: counts as written in paragraphs.
+#: Approximate number of files examined; and maximum number of lines per blank line in a text made
+#: of paragraphs.
 LOOKED_INTO, PARAGRAPH = 64, 20
 #: Prefix of cache files that Hugging Face's datasets writes next to its data files.
 _CACHED = "cache-"
-#: File name of a matrix of single cells.
+#: File name of a single-cell matrix.
 _MATRIX = "matrix.mtx"
-#: Text files are split into pieces if there are at most this many and their mean size in bytes is
-#: at least this (10,000 words); number of words of a piece. Measured on the books of the Bible:
+#: Text files are split into pieces if there are at most this many, with at least this mean size in
+#: bytes (10,000 words); and number of words in a piece. Measured on the books of the Bible:
 #: docs/corpora.md.
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: If there are fewer text files than this, each line is a document.
+#: With fewer text files than this, each line is a document.
 SEVERAL = 3
 
 
@@ -111,7 +111,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
-        # different paths may name one file
+        # several paths may refer to the same file
         counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
         longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
         if not longer:
@@ -193,7 +193,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if is_file(vocabulary, None):  # None: a name that is too long counts as missing
+            if is_file(vocabulary, None):  # None: too long a name counts as a missing file
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None
@@ -279,7 +279,7 @@ def texts_of_folder(folder: Path) -> Folder:
         files += bare
     else:
         suffixes[""] += len(bare)
-    # JSON and XML next to tables describe them
+    # JSON and XML files next to tables usually describe them
     plain = [table for table in tables if _suffix(table.name) not in SHARED]
     if files:
         suffixes.update(map(_suffix, (table.name for table in tables)))

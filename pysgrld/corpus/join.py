@@ -26,7 +26,7 @@ from pysgrld.types import Int64s, Key
 
 #: Fields in the records of corpora that are summed when the corpora are joined.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
-#: Seed for choosing the old documents that stay, so that the same command gives the same corpus.
+#: Seed for choosing the old documents to keep, so that the same command gives the same corpus.
 _FORGOTTEN = 1987
 
 
@@ -85,7 +85,7 @@ def join(
             rows[0] = of_first
         total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
-            # the compressed texts of a part are copied if all of its documents stay
+            # a part's compressed texts are copied if all of its documents are kept
             texts = part.about.stored_texts() if empty and (number or of_first is None) else None
             before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
@@ -97,7 +97,7 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                details.kinds = {}  # the kinds in one part may not fit the others
+                details.kinds = {}  # the kinds found in one part may not fit other parts
                 if renamed is not None:
                     details.several_inputs = True
                     if number:

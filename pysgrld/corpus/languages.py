@@ -15,23 +15,22 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: Library that detects the language of documents that match no list of stop words and no script.
+#: Library that detects the language of documents that fit no stop-word list and no script.
 _LIBRARY = "py3langid"
-#: Minimum fraction and minimum number of a document's tokens that are stop words of its language,
-#: and their minimum ratio to the stop words of any other language.
+#: Minimum fraction and minimum number of a document's tokens that must be stop words of its
+#: language, and their minimum ratio to the stop words of any other language.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: Language of each script, by the script's name in the Unicode names of characters.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: For the library: minimum number of distinct words of a document, maximum number of words that it
-#: reads, and minimum lead of its best language over the second, in nats.
+#: For the library: minimum number of distinct words in a document, maximum number of words passed
+#: to it, and minimum lead of its best language over the second, in nats.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: Minimum fraction and minimum number of documents in another language for a message, and of
-#: documents in no known language for the library to be used.
+#: Minimum fraction and minimum number of documents in another language for a message; and of
+#: documents in unknown languages for using the library.
 _WORTH, _FEW = 0.03, 3
-#: Minimum fraction of documents with a word, if the word is to be compared with lists of stop
-#: words.
+#: Minimum fraction of documents with a word for comparing the word with stop-word lists.
 _OFTEN = 0.002
-#: Numbers for a document that fits no language, and for a word that is not classified yet.
+#: Numbers for a document that fits no language, and for a word that has not been classified.
 UNKNOWN, _UNSEEN = -1, -2
 
 

@@ -21,7 +21,7 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: Attributes of a lexicon that are plain values, for the record of an unfinished reading.
+#: Attributes of a lexicon with plain values, which are recorded for an interrupted reading.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
@@ -76,7 +76,7 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        self._places: Int32s | None = None  # dictionary ids of the words of the current input
+        self._places: Int32s | None = None  # dictionary ids of the current input's words
 
     @property
     def final(self) -> bool:
@@ -119,7 +119,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # positions of the remaining documents, if some were omitted
+        # positions of the kept documents, if some were omitted
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
@@ -127,7 +127,7 @@ class Lexicon:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
             )
-        else:  # words are named by their number, from 1
+        else:  # words are named by their numbers, from 1
             numbers, inverse = np.unique(step.content.indices, return_inverse=True)
             indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
             block = Documents(step.content.indptr, indices, step.content.counts)

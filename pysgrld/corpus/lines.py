@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: Number of bytes of a file, and number of lines of a pipe, from which the format is detected.
+#: Number of bytes of a file, or of lines of a pipe, by which the format is detected.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
 #: Error handler that replaces malformed bytes by bytes that are invalid in UTF-8, so that they are
-#: still detected as malformed.
+#: detected later.
 _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
@@ -98,9 +98,9 @@ class Lines(ExitStack):
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
-            # A pipe returns the bytes that are ready. Its head is therefore a number of lines: the
-            # result must not depend on timing, and a program that writes line by line soon fills a
-            # short head.
+            # A read from a pipe returns only the bytes that are ready. A pipe's head is therefore
+            # counted in lines, so that the result does not depend on timing, and a program that
+            # writes by lines soon fills it.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -110,7 +110,7 @@ class Lines(ExitStack):
             if not regular:
                 lines = self.head[:HEAD].splitlines(keepends=True)
                 self.head = b"".join(lines[:HEAD_LINES])
-            # old Macs end lines with a carriage return
+            # old Macs end lines by carriage returns
             self._only_cr = b"\n" not in self.head and b"\r" in self.head
             if self._only_cr and b"\0" not in self.head:
                 self.head = self.head.replace(b"\r", b"\n")
@@ -130,7 +130,7 @@ class Lines(ExitStack):
 
     def digest(self) -> str:
         """Return the SHA-256 of the file on disk, after reading the rest of the file."""
-        self.on_read = None  # reading for the hash is not progress
+        self.on_read = None  # reading only for the hash is not progress
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -154,7 +154,8 @@ class Lines(ExitStack):
                         yield text.encode(UTF8, "surrogatepass")
                 if text := decoder.decode(b"", True):
                     yield text.encode(UTF8, "surrogatepass")
-            except UnicodeError:  # unknown byte order (UTF-16, UTF-32): all text is malformed
+            # with an unknown byte order (UTF-16, UTF-32), all text is malformed
+            except UnicodeError:
                 yield "\udcff".encode(UTF8, "surrogatepass")
 
     def _next(self) -> bytes:
@@ -186,7 +187,7 @@ class Lines(ExitStack):
         """
         parts: list[bytes] = []
         size = 0
-        lost = False  # the line being read is above the limit
+        lost = False  # whether the line being read exceeds the limit
         for block in self.blocks():
             if self._only_cr:
                 block = block.replace(b"\r", b"\n")
@@ -222,7 +223,7 @@ class Lines(ExitStack):
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
     ) -> Iterator[bytes]:
-        # Usually the whole block is shorter than the limit, and so is every line in it.
+        # Usually the block is shorter than the limit, and so are all of its lines.
         if len(whole) <= self.max_line:
             yield whole
             self.line += whole.count(b"\n")
@@ -252,7 +253,7 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # the undamaged bytes come before the fault
+                yield rest  # undamaged bytes before the fault
             raise
     if rest:
         yield rest
@@ -325,14 +326,13 @@ def undecodable(encoding: str) -> str:
 
 # ---- compressed streams
 
-#: Maximum output of one decompression step in bytes (zstd may exceed it), also for a compressed
-#: bomb.
+#: Maximum output in bytes of a decompression step (zstd may exceed it), even for a compressed bomb.
 STEP = 2**20
 
 #: Maximum size of an xz dictionary in bytes; xz would allocate any size that the file claims.
 DICTIONARY = 2**27
-#: Maximum window of a zstd stream in bytes. Dumps of Reddit use 2^31; memory is allocated as it
-#: fills.
+#: Maximum window in bytes of a zstd stream. Dumps of Reddit use 2^31; memory is allocated only as
+#: the window fills.
 WINDOW = 2**31
 
 
@@ -460,13 +460,13 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # an error of the file itself, not of its content
+            raise  # the error is of the file, not of its content
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():
                 raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
             raise DamagedStreamError(f"the {kind} data is damaged ({reason})") from None
-        while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
+        while not (data := rest.lstrip(b"\0")):  # padding with zeros is allowed
             rest = raw(STEP)
             if not rest:
                 return
@@ -486,7 +486,7 @@ def _member(
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member, perhaps by several threads, and return the bytes that follow it."""
-    n_sent = 0  # number of bytes that the parallel decoder has yielded already
+    n_sent = 0  # number of bytes that the parallel decoder yielded before
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:
@@ -509,7 +509,7 @@ def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member on this thread, and return the bytes that follow it."""
-    # zstd has no limit on its output, and expands at most about 32,000 times
+    # zstd has no limit on output, but expands at most about 32,000 times
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:

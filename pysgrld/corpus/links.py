@@ -10,9 +10,9 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key of a counter for texts with UTF-8 that was decoded as Latin-1.
+#: Counter key for texts in which UTF-8 was decoded as Latin-1.
 GARBLED = "garbled"
-#: Key of a counter for texts from which a licence was removed.
+#: Counter key for texts from which a licence was removed.
 LICENCE = "licence"
 #: Placeholders for a missing text, in lower case.
 PLACEHOLDERS = frozenset(
@@ -28,7 +28,7 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
-#: Tags of HTML and of JATS (in Crossref and others): tags that may be within a word, and other
+#: Tags of HTML and JATS (in Crossref and elsewhere): tags that may occur within a word, and other
 #: tags.
 _INLINE_TAG = re.compile(
     rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
@@ -43,12 +43,12 @@ _TAG = re.compile(
 _WWW = re.compile(rb"www\.")
 #: An at sign with the name, or with the domain of an address, that follows it.
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
-#: Bytes of an address before its at sign, including bytes of UTF-8 words.
+#: Bytes allowed before an address's at sign, including bytes of UTF-8 words.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
 #: Maximum number of bytes of an address before its at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
-#: Nouns in the log, singular and plural, by kind.
+#: Nouns for log messages, singular and plural, by kind.
 CALLED = {
     "link": ("link", "links"),
     "address": ("e-mail address", "e-mail addresses"),
@@ -86,9 +86,9 @@ def plain_texts(
         if signs & _GARBLED:
             left_out[GARBLED] += 1
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
-            # text that was encoded twice, as in &amp;lt;
+            # for text that was encoded twice, such as &amp;lt;
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK | TAG  # characters that entities may stand for
+            signs |= AT | LINK | TAG  # signs that may come from entities
         if signs & TAG and not keep_links and b"<" in text:
             text, n_tags = _INLINE_TAG.subn(b"", text)
             text, n_blocks = _TAG.subn(b" ", text)
@@ -143,7 +143,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
             last = links[place][1]
             place += 1
         if place < len(links) and links[place][0] <= at:
-            continue  # within a link
+            continue  # this one is within a link
         begin = at
         while begin > last and begin > at - _MOST_LOCAL and text[begin - 1] in _LOCAL:
             begin -= 1
@@ -164,7 +164,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character that an entity stands for; an unknown entity, or NUL, stays as it is."""
-    from html import unescape  # loads a table of entities, which few corpora need
+    from html import unescape  # this import loads a table of entities, which few corpora need
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

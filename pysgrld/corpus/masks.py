@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-#: Patterns of masked parts by kind, in the order in which they are applied.
+#: Patterns of masked parts by kind, in the order of application.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
     "IP address": rb"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?(?!\w|\.\d)"
@@ -18,9 +18,9 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
-#: A word between blanks, and the characters of which a masked word has at least one.
+#: A word between blanks, and characters one of which every masked word has.
 _WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
-#: Nouns in the log, singular and plural, by kind.
+#: Nouns for log messages, singular and plural, by kind.
 CALLED = {
     "path": ("path", "paths"),
     "IP address": ("IP address", "IP addresses"),

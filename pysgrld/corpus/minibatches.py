@@ -22,7 +22,7 @@ from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
-#: Minimum number of documents handed to the training thread at a time.
+#: Minimum number of documents passed to the training thread at a time.
 TOGETHER = 64
 #: Seconds between checks for a stop while waiting for documents.
 PATIENCE = 0.1
@@ -268,8 +268,7 @@ class OnePass:
         As for `Epochs`.
     """
 
-    #: Number of minibatches prepared at a time: one, because documents of a stream are used at
-    #: once.
+    #: Number of minibatches prepared at a time: one, because a stream's documents are used at once.
     together = 1
 
     def __init__(
@@ -400,10 +399,10 @@ class WholeCorpus(NamedTuple):
         return self.batch
 
 
-#: Minibatches of the documents that a chain is trained on, one for each iteration.
+#: Minibatches of the documents on which a chain is trained, one per iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Iteration of the first minibatch, and minibatches; the last one is None at the end of the stream.
+#: Iteration of the first minibatch, and minibatches; at the stream's end the last one is None.
 _Batches = tuple[int, list[Minibatch | None]]
 
 
@@ -424,7 +423,7 @@ class Ahead:
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        self._alone: bool | None = None  # True if this process may start no more threads
+        self._alone: bool | None = None  # True if this process cannot start more threads
         self._ready: _Batches = 0, []
         self._next: tuple[int, Future[_Batches]] | None = None
 

@@ -39,16 +39,16 @@ from pysgrld.errors import CorpusError, Interrupted, Log, Message, Severity, no_
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
-#: Name in the record for documents without words.
+#: Recorded name for documents without words.
 EMPTY = "no known word"
-#: Name in the record for documents that repeat others, or are in another language.
+#: Recorded name for documents that repeat others or are in another language.
 UNWANTED = "repeated, or in another language"
-#: A corpus with at most this many documents, of at least this many tokens on average, counts as
-#: books, which should be split into pieces.
+#: A corpus with at most this many documents, and at least this mean number of tokens, is a corpus
+#: of books, which should be split into pieces.
 FEW, LONG = 20, 2000
-#: If more than this fraction of the tokens are numbers that are left out, the log has a warning.
+#: Fraction of tokens that are left out as numbers above which the log has a warning.
 MOSTLY = 0.5
-#: Number of seconds of reading after which the progress is saved.
+#: Seconds of reading after which progress is saved.
 NOTE_EVERY = 30.0
 
 
@@ -123,7 +123,7 @@ def open_corpus(
     check_inputs(inputs)
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
-    # a pipe does not give the same data when it is read again
+    # reading a pipe again does not give the same data
     resumable = resumable and all(not is_stream(path) for path in inputs)
     options = resolve_document_is(inputs, options)
     with work_folder(Path(store), identity if resumable else None) as work:
@@ -243,13 +243,14 @@ class CorpusBuilder:
     def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
         self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
-        # Lists are read here, so that a missing list is reported before any input is read.
+        # Lists are read here, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # next step to read: input and number of the step
-        self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by word: documents, tokens
+        self.done = 0, 0  # next step to read: input number and step number
+        # for each word: number of documents, number of tokens
+        self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
-        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
-        self.base = 0  # number of documents of earlier inputs, including omitted documents
+        self.sources: list[dict[str, Any]] = []  # records of completely read inputs
+        self.base = 0  # number of documents in earlier inputs, including omitted ones
         self.placed = True  # True if it is known which documents were omitted
         self.collector = DetailsCollector(
             work.folder / ABOUT,
@@ -264,7 +265,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # continue a reading that was interrupted
+        else:  # continue an interrupted reading
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -279,7 +280,8 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Write the documents of a reading step."""
-        new = (step.input, step.number) >= self.done  # a resumed reading yields the heading again
+        # a resumed reading starts with the heading again
+        new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
         if step.skipped and self.metadata is not None and self.metadata.skipped_in is None:
@@ -370,7 +372,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # another shard may have more values that are no numbers
+        if shard:  # another shard may have more values that are not numbers
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -378,7 +380,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # for documents matched to a run, the named fields belong to its training documents
+            # for documents matched to a run, the named fields are those of its training documents
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -425,7 +427,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
-        staying = surveyed.stays  # documents kept by the survey, even if they have no words
+        staying = surveyed.stays  # documents that the survey keeps, even without words
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -458,7 +460,8 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        if lexicon.numbers:  # in numeric order, as the order of first occurrence is arbitrary
+        # in numerical order, because the order of first occurrence is arbitrary
+        if lexicon.numbers:
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
             ]
@@ -560,7 +563,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if lexicon.match is not None:  # the count includes the run's stop words, which have no id
+        if lexicon.match is not None:  # the count includes the run's stop words, which have no ids
             n_words = plural(len(lexicon.match), "word")
             where = f"among the {n_words} of the run (nor are its stop words and rare words)"
         lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")

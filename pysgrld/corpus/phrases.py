@@ -21,11 +21,11 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plura
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
-#: Minimum normalised pointwise mutual information, and minimum number of occurrences, of a phrase.
+#: Minimum normalised pointwise mutual information and minimum number of occurrences of a phrase.
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
 #: Maximum number of pairs in memory (128 MB).
 MOST_PAIRS = 1 << 22
-#: If counts may be too small by at least this number, the user gets a warning.
+#: Minimum possible undercount at which the user gets a warning.
 EXACT_ENOUGH = 5
 
 

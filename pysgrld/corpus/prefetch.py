@@ -65,12 +65,12 @@ def run_ahead(
             if close := getattr(items, "close", None):
                 close()
 
-    # A daemon thread, because it may wait for ever for data from a pipe without a writer.
+    # A daemon thread, because it may wait forever for data from a pipe that nobody writes to.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # this process may start no more threads
+    except RuntimeError:  # this process cannot start more threads
         yield from items
         return
     try:
@@ -88,7 +88,8 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        thread.join(timeout=2 * PATIENCE)  # the thread closes its files, unless it waits for a pipe
+        # the thread closes its files, unless it is waiting for a pipe
+        thread.join(timeout=2 * PATIENCE)
 
 
 def map_in_order(

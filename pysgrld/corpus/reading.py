@@ -11,13 +11,12 @@ from pysgrld.errors import Severity, UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
-#: Default options for the words of a built vocabulary.
+#: Default options for building a vocabulary.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: Value of an option if the inputs decide, and the usual name of the text field.
+#: Value of an option that the inputs decide, and the usual name of the text field.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Name of the column for the folder of a file in its input, and of the column for the year in its
-#: name.
+#: Names of the columns for a file's folder within its input, and for the year in its name.
 FOLDER, YEAR = "folder", "year"
 #: Default for the maximum size in bytes of the compressed texts that are kept.
 AUTO_TEXT = 256 * 2**20
@@ -41,12 +40,12 @@ def is_built_pattern(recorded: str | None) -> bool:
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: Key in the record of counts for the kind of their words, and its values: the words are column
-#: numbers, or named by a vocabulary.
+#: Key for the kind of words in the record of counts, and its values: column numbers, or words named
+#: by a vocabulary.
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
-#: Value in the record for the origin of words that are column numbers.
+#: Recorded origin of words that are column numbers.
 NUMBERS = "numbers"
-#: Recorded options for splitting text into documents, in addition to the token pattern.
+#: Recorded options for dividing text into documents, in addition to the token pattern.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: Key in the record: whether links are words; in corpora without this key they are.
 KEEP_LINKS = "keep-links"
@@ -55,9 +54,9 @@ OF_TABLES = (
     *("text-field", "id-field", "header-line", "no-header", "quote", "sheet"),
     *("missing", "date-format"),
 )
-#: Recorded options of a corpus that are needed to read further text in the same way.
+#: Recorded options of a corpus that are needed to read further texts in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, "mask", *OF_TABLES)
-#: Types of the reading options, as in the records of corpora and of runs.
+#: Types of the reading options in the records of corpora and runs.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
@@ -268,12 +267,13 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        # a corpus written by an older version
+        # the corpus was written by an older version
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        if recorded_values.get("text-field") == USUAL_TEXT_FIELD:  # or the inputs have no fields
+        # this value also means that the inputs have no fields
+        if recorded_values.get("text-field") == USUAL_TEXT_FIELD:
             del recorded_values["text-field"]
         explicit = {
             name: value

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
-#: Number of bins for the hashes of a document, and number of bins in a band.
+#: Number of hash bins per document, and number of bins in a band.
 _BINS, _BAND = 32, 4
-#: Minimum fraction of equal bins, and minimum number of distinct words, of similar documents.
+#: Minimum fraction of equal bins, and minimum number of distinct words, for documents to be
+#: similar.
 _ALIKE, _WORDS = 0.8, 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]

@@ -89,9 +89,9 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    make = getattr(book, "tokenizer", None) or book.create  # older versions only have `create`
+    make = getattr(book, "tokenizer", None) or book.create  # older versions have only `create`
     tokenizer, mode = make(), sudachi.SplitMode.B
-    most = 10_000  # characters, which take fewer bytes than the library's limit for a text
+    most = 10_000  # in characters; the library's limit on a text is in bytes
 
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():
@@ -118,7 +118,7 @@ def _korean() -> Cut:
 
 
 def _thai() -> Cut:
-    # otherwise PyThaiNLP makes a folder in the home directory
+    # otherwise PyThaiNLP would create a folder in the home directory
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
@@ -154,8 +154,8 @@ SEGMENTERS = {
     "thai": Segmenter("thai", ("pythainlp",), _thai),
     **{language: _with_blanks(language, code) for language, code in _CODES.items()},
 }
-#: Lock to segment one text at a time: some of the libraries are not safe to use from several
-#: threads, and all of them hold the interpreter's lock anyway.
+#: Lock for segmenting one text at a time. Some of the libraries are not thread-safe, and all of
+#: them hold the interpreter's lock anyway.
 _ONE = threading.Lock()
 
 

@@ -99,7 +99,7 @@ def build_shard(
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
     files = [record.get("files", [record]) for record in looked]
-    # record the properties that are equal on all nodes: names, sizes and times of modification
+    # record properties that are equal on all nodes: names, sizes, modification times
     records = [
         {
             "name": record["name"],
@@ -107,7 +107,7 @@ def build_shard(
         }
         for record, shard_files in zip(looked, files, strict=True)
     ]
-    # the first process writes the plan of all shards; other processes compare their plans with it
+    # the first process writes the plan of all shards, and others compare their plans with it
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
@@ -122,7 +122,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # another process has just made it
+            with contextlib.suppress(FileExistsError):  # another process may have just created it
                 path.hardlink_to(temporary)
             temporary.unlink()
     if read_small(path) != text:
@@ -136,7 +136,7 @@ def build_shard(
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
     first, last = cuts(sizes, n_shards)[number - 1]
-    # decided from all inputs, because a shard may have too few for the decision
+    # decided from all inputs, because a shard alone may have too few
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
@@ -189,7 +189,7 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            after += 1  # more than half of the input is before the ideal end
+            after += 1  # more than half of the input precedes the ideal end
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
 
@@ -247,7 +247,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
             folder,
         )
-    # the record of the first shard, with the inputs of all shards
+    # the first shard's record, with the inputs of all shards
     whole = parts[0].provenance | {
         "options": plan["options"],
         "inputs": [record for part in parts for record in part.provenance["inputs"]],

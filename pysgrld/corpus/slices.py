@@ -14,8 +14,8 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: Numbers below this are years; larger numbers may be seconds since 1970, days as 20010514, or
-#: serial dates of Excel.
+#: Numbers below this are years; larger ones may be seconds since 1970, days written as 20010514, or
+#: Excel's serial dates.
 _YEARS_BELOW = 10_000
 
 
@@ -211,7 +211,7 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
         return iso(int(value)) if dates else f"{value:g}"
 
     pairs = [(shown(a), shown(b)) for a, b in zip(begins, ends, strict=True)]
-    # days distinguish slices, unless two begin on the same day
+    # name slices by days, unless two slices begin on the same day
     called = [(a[:10], b[:10]) for a, b in pairs] if dates else pairs
     if len({a for a, _ in called}) < number:
         called = pairs

@@ -20,7 +20,7 @@ from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
 
-#: Options that older corpora do not record, because they were read with the defaults.
+#: Options that older corpora do not record, as the defaults were used.
 _LATER = (
     *("missing", "date_format", "time_field", "header_line", "no_header", "quote", "sheet"),
     *("keep_links", "mask", "drop_repeated", "language"),
@@ -136,7 +136,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older corpora record the usual field
+    if recorded["text_field"] == AUTO:  # older corpora record the usual field's name
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -145,7 +145,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # options that do not change the reading
+    for name in ("numbered", "as_recorded"):  # options that have no effect on reading
         del recorded[name]
     if phrases:  # older corpora do not record phrases
         recorded["phrases"] = list(phrases)
@@ -187,10 +187,10 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # the current defaults must equal the defaults at the time of building
+    # today's defaults must be the same as when the corpus was built
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    if options.document_is == "auto" and text:  # the same inputs give the same decision
+    if options.document_is == "auto" and text:  # the same inputs lead to the same decision
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:
         reading = reading | {"chunk": None}
@@ -245,7 +245,7 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
-    if is_stream(path):  # reading a pipe would consume it
+    if is_stream(path):  # reading a pipe would use up its data
         return {"name": name}
     try:
         status = path.stat()

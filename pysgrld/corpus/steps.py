@@ -58,7 +58,7 @@ from pysgrld.errors import CorpusError, Message
 from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
 
-#: Function of a first and an end index: True if any documents of this range are wanted.
+#: Function of a first and an end index, True if any document in the range is wanted.
 Wish = Callable[[int, int], bool]
 
 
@@ -324,7 +324,8 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # the input, if it is a folder of texts
-        self.given = self.read = 0  # number of documents yielded, and number read but not yielded
+        # number of documents yielded, and number read but not yet yielded
+        self.given = self.read = 0
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
@@ -365,10 +366,10 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # the name of the folder, which all documents share
+            name = self.input_name  # the folder's name, which all of its documents share
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
-            # files in two folders may have the same name
+            # files in different folders may have the same name
             if fields is not None and self.several_inputs:
                 ids = [
                     name if key == path else key
@@ -444,7 +445,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # remarks after the last document
+        last = self._step(None)  # remarks that follow the last document
         last.source, last.read = self.source, self.given + self.read
         yield last
 

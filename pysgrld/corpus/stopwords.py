@@ -47,10 +47,10 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages of the package stop-words with a reviewed list, and the words of these lists that are
-#: no stop words here, because they can belong to a topic. Other lists of the package are not used:
-#: they are too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents
-#: (Romanian), or for ancient Greek.
+#: Languages of the package stop-words whose lists were reviewed, and listed words that are not stop
+#: words here because they can belong to a topic. The package's other lists are not used: they are
+#: too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), or
+#: for ancient Greek.
 _CONTENT = {
     "danish": "",
     "dutch": "",
@@ -71,15 +71,15 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: Languages with lists from the optional package stopwordsiso, and their codes in that package.
+#: Languages with a list in the optional package stopwordsiso, and their codes there.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
-#: Names of all lists, and names of the lists that texts are compared with to detect their language.
+#: Names of all lists, and of those with which texts are compared to detect their language.
 NAMED = ("english", *_CONTENT, *_ISO)
 COMPARED = ("english", *_CONTENT)
 
-#: Minimum number of different words of a list that make its language likely, as a text in any
-#: language has one or two.
+#: Minimum number of distinct words from a list that make its language likely, because any text has
+#: one or two by chance.
 FEWEST_WORDS = 4
 
 
@@ -98,7 +98,7 @@ def named(name: str) -> frozenset[str]:
         return _of_iso(name)
     from stop_words import get_stop_words
 
-    # the tokeniser splits words at apostrophes and dots, and the list has the parts, too
+    # the tokeniser splits words at apostrophes and dots, and the list also has the parts
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
 
@@ -202,8 +202,9 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "at blanks alone, so that whole phrases count as words"
-#: For each script, by the first word of its letters' Unicode names: the likely language of a text,
-#: how the tokeniser splits it, and the language of ``--segment`` that splits it better, or "".
+#: For each script, identified by the first word of its letters' Unicode names: a text's likely
+#: language, how the tokeniser splits it, and the language of ``--segment`` that splits it better,
+#: or "".
 _SCRIPTS = {
     "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
     "CJK": (
@@ -217,8 +218,8 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: Minimum fraction of the tokens for the script of a text, and minimum fraction of Hiragana and
-#: Katakana for a text in Chinese characters to be Japanese.
+#: Minimum fraction of tokens in a text's script; and minimum fraction of kana in a text with
+#: Chinese characters for it to be Japanese.
 _SHARE, _OF_KANA = 0.3, 0.05
 
 

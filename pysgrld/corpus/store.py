@@ -50,12 +50,12 @@ from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
 
 #: Quantiles of the document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-#: Number of entries that are processed in one block: about ten megabytes.
+#: Number of entries processed in one block, about ten megabytes.
 BLOCK = 2**20
-#: Larger counts of a word in a document are reduced to this in sums of squares, so that the sums of
-#: a block are exact.
+#: Counts of a word in a document are limited to this in sums of squares, so that a block's sums are
+#: exact.
 MOST_REPEATED = 2**15
-#: Maximum number of documents plus entries for every number to be checked when a corpus is opened.
+#: Maximum number of documents plus entries at which opening a corpus checks every number.
 LOOKED_THROUGH = 10**8
 
 
@@ -193,17 +193,18 @@ class Corpus:
     def reading(self) -> dict[str, Any]:
         """Options, by name, with which the documents were read, defaults resolved; empty if unknown."""
         record: dict[str, Any] = self._provenance
-        # a sample has the options of its parent, which may be a sample itself
+        # a sample has its parent's options, and the parent may be a sample too
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # a corpus of counts
+        if "token-pattern" not in read_options:  # this is a corpus of counts
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        from pysgrld.corpus.sources import text_field_of  # it imports the input formats
+        # imported here, because it imports the input formats
+        from pysgrld.corpus.sources import text_field_of
 
         options = record.get("options") or {}
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
@@ -251,7 +252,7 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                )  # of a very large file only the size is compared, otherwise the time too
+                )  # for a very large file only the size is compared, else also the time
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
                     continue
@@ -259,7 +260,7 @@ class Corpus:
             if record.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            # if each file agrees with its record in meta.json, then meta.json itself was changed
+            # if each file fits its record in meta.json, meta.json itself was changed
             culprit = "meta.json" if len(written) >= len(digests) else "it"
             raise damaged(self.path, f"{culprit} was changed since it was written")
         if whole:
@@ -473,7 +474,7 @@ def _words_of(path: Path) -> tuple[str, ...]:
     return _last_words[sha256]
 
 
-#: The vocabulary that was read last, by the SHA-256 of its file.
+#: The last vocabulary that was read, by the SHA-256 of its file.
 _last_words: dict[str, tuple[str, ...]] = {}
 
 

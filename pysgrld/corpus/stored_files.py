@@ -32,24 +32,23 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 #: Files of a complete stored corpus.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
-#: Archive with the arrays of a small corpus, such as held-out documents, in place of one file per
+#: Archive that has a small corpus's arrays, such as held-out documents, in place of a file per
 #: array.
 PACKED = "counts.npz"
-#: File with the number of occurrences of each word.
+#: File with each word's number of occurrences.
 WORD_COUNTS = "word-counts.npy"
-#: Archive of the documents' details, archive of their texts, and list of the files in input
-#: folders.
+#: Archive of documents' details, archive of their texts, and list of files in input folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
-#: Files in addition to the counts, which training never reads.
+#: Files other than the counts, which training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
-#: Names of all files that a stored corpus may have.
+#: Names of all files that may be in a stored corpus.
 FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: Types in the record of a file, which belongs to the stored corpus or to its inputs.
+#: Types of a file's record, for files of the stored corpus or of its inputs.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
-#: Types of the entries of ``meta.json``.
+#: Types of entries in ``meta.json``.
 _HEADER = {
     **dict.fromkeys(("documents", "words", "nnz", "tokens"), NATURAL),
     "fingerprint": str,
@@ -67,9 +66,9 @@ _PROVENANCE = {
     "reading": READING,
 }
 
-#: Number of bytes hashed between two calls that may stop the hashing.
+#: Number of bytes hashed between calls that may stop the hashing.
 _PIECE = 2**23
-#: Number of records of files written at a time, and maximum size of their list in bytes.
+#: Number of file records written at a time, and maximum size of their list in bytes.
 _TOGETHER, _LONGEST = 1024, 2**30
 
 
@@ -183,7 +182,7 @@ def read_header(path: Path) -> dict[str, Any]:
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
     while (
         problem is None and origin is not None
-    ):  # a sample records the corpus that it is drawn from
+    ):  # a sample records the corpus it was drawn from
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
         raise damaged(path, f"in meta.json {problem}")
@@ -255,7 +254,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # left by a process that was killed before it committed
+    path.unlink(missing_ok=True)  # a file left by a process that was killed before it committed
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 

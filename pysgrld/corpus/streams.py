@@ -188,7 +188,8 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        heading, remaining = Step("", 0, 0), head  # heading of the input with the next documents
+        # heading of the input that has the next documents
+        heading, remaining = Step("", 0, 0), head
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
             with work_folder(store) as work:
@@ -261,5 +262,6 @@ class SinglePassCorpus:
     def close(self) -> None:
         """Close the inputs; a call that is waiting for documents then ends."""
         self._closed = True
-        with contextlib.suppress(ValueError):  # another thread runs the steps, and will stop
+        # this fails if another thread runs the steps; it will stop by itself
+        with contextlib.suppress(ValueError):
             self._steps.close()

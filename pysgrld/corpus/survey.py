@@ -16,12 +16,11 @@ from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
-#: Maximum number of documents surveyed, at even distances; all are surveyed if any may be left out.
+#: Maximum number of evenly spaced documents surveyed; all are surveyed if some may be dropped.
 SAMPLED = 1_000
-#: A repeated text is reported if more than this fraction, and more than this number, of documents
-#: have it.
+#: Minimum fraction, and minimum number, of documents with a repeated text for it to be reported.
 _SHARE, _FEWEST = 0.01, 5
-#: Number of words of a text quoted in a message.
+#: Number of words quoted from a text in a message.
 _QUOTED = 8
 
 
@@ -132,7 +131,8 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
         large = [
             (size, head)
             for head, size in sizes.items()
-            if size > max(least, 1.1 * copies[head])  # else all were reported as exact copies
+            # otherwise all were already reported as exact copies
+            if size > max(least, 1.1 * copies[head])
         ]
         copies = sizes
         if large:

@@ -19,11 +19,11 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Maximum time for matching a document in seconds, and additional seconds for each megabyte of it.
+#: Maximum seconds for matching a document, and additional seconds per megabyte.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
-#: Program of the process: it reads a pattern, then texts one by one, and answers each with its
-#: tokens.
+#: Program of the matching process: it reads a pattern, then texts one at a time, and answers each
+#: with its tokens.
 _PROGRAM = """
 import marshal, re, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its input is closed

@@ -26,15 +26,15 @@ from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: Maximum size in bytes of a vector that is cached in memory once more values than it has were
-#: gathered; and maximum mean length of pieces that are copied from the cache, as reading longer
-#: pieces is as fast.
+#: Maximum size in bytes of a vector that is cached in memory, once more values were gathered than
+#: it has; and maximum mean length of pieces copied from the cache, because longer pieces are read
+#: as fast from the file.
 KEPT, LONG = 1 << 23, 64
-#: Number of values in one read when a whole vector is read.
+#: Number of values read at a time when a whole vector is read.
 TOGETHER = 2**16
-#: Number of bytes that are buffered before they are written.
+#: Number of bytes buffered before they are written.
 HELD = 2**18
-#: Number of bytes before the first value of a ``.npy`` file that was appended to.
+#: Number of bytes before the first value in a ``.npy`` file written by appending.
 _HEADER = 128
 
 
@@ -103,7 +103,8 @@ class Vector:
                 raise ValueError("not a vector as they are written here")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
-            except (tokenize.TokenError, SyntaxError):  # NumPy parses the header as Python again
+            # NumPy parses a header that is not a literal as Python code
+            except (tokenize.TokenError, SyntaxError):
                 raise ValueError("not a header of NumPy's") from None
             offset = file.tell()
         end = start + (whole if length is None else length)
@@ -329,7 +330,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # the local header, before the member's data, has the lengths of name and extra
+                # the local header, before the member's data, gives the lengths of name and extra
                 # field
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))

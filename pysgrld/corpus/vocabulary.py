@@ -32,7 +32,7 @@ from pysgrld.options.paths import is_file, is_stream, is_there
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
-#: Maximum size in bytes of a word in a list of the user; words in sgmc's lists may be longer.
+#: Maximum size in bytes of a word in a user's list; words in sgmc's lists may be longer.
 _LONGEST = 2**20
 #: Maximum size of a list of words in bytes.
 _LARGEST = 2**31
@@ -122,8 +122,7 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     yield from _read_streams[key]
 
 
-#: Lines of lists that were read from pipes, by path, device, inode and modification time of the
-#: pipe.
+#: Lines of lists read from pipes, by path, device, inode and modification time of the pipe.
 _read_streams: dict[tuple[str, int, int, int], list[tuple[int, list[str]]]] = {}
 
 
@@ -234,7 +233,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
-        for sign in ',;"':  # people write several words in a line
+        for sign in ',;"':  # users may write several words on a line
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:
@@ -277,7 +276,7 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: Pattern of words that are numbers or parts of a number split at a comma, and pattern of years.
+#: Pattern of words that are numbers, or parts of a number split at a comma; and pattern of years.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
@@ -349,8 +348,7 @@ class Choice(NamedTuple):
         return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
-#: Rules that remove words, in the order in which they are applied, and "unused" for words that never
-#: occur.
+#: Rules that remove words, in the order of application, and "unused" for words that never occur.
 RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 

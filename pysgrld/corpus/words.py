@@ -63,7 +63,8 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    counts = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by word: documents, tokens
+    # for each word: number of documents, number of tokens
+    counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:
             if block is not None:

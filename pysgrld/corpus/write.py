@@ -48,15 +48,15 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
 
-#: Maximum size in bytes of a progress record, which lists every file of the input folders.
+#: Maximum size in bytes of a progress record, which lists all files of input folders.
 _LONGEST_NOTE = 2**30
 
 #: The folder in which the details of documents are collected.
 ABOUT = "about"
-#: Empty file that marks a work folder of sgmc: a folder without it is never touched.
+#: Empty file that marks a work folder of sgmc; a folder without it is never changed.
 MARKER = ".sgmc-work"
 
-#: Advice if the output path exists already.
+#: Advice in the error message for an output path that exists already.
 ELSEWHERE = "remove it or choose another name"
 
 
@@ -125,7 +125,8 @@ class Writer:
 
         def put(name: str, data: bytes) -> None:
             path = self.folder / name
-            path.unlink(missing_ok=True)  # left by a process that was killed before it committed
+            # a file left by a process that was killed before it committed
+            path.unlink(missing_ok=True)
             write_new(path, [data], "store")
 
         totals = count(self.blocks(), len(vocabulary))
@@ -210,7 +211,7 @@ class WorkFolder:
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            elif file.tell() != self.record["bytes"]:  # left by an unfinished call
+            elif file.tell() != self.record["bytes"]:  # an unfinished call left these bytes
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
@@ -227,7 +228,7 @@ class WorkFolder:
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Start a set of arrays, or resume one from the state that `Writer.flush` returned."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
+            shutil.rmtree(self.folder / name)  # an interrupted second pass left this folder
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
@@ -251,7 +252,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         If a system call of the block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    # a link stands for the empty folder that it points to
+    # a link stands for the empty folder at its target
     store = store.resolve() if store.is_symlink() else store
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
@@ -261,15 +262,15 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            if identity is not None:  # continue an interrupted reading of the same inputs
+            if identity is not None:  # continue an interrupted reading of these inputs
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(noted, dict) and noted.get("identity") == identity:
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # the files in the folder cannot be continued
-            for leftover in place.iterdir():  # left by a process that was killed
+                keep = {MARKER}  # no interrupted reading can be continued from the folder's files
+            for leftover in place.iterdir():  # remove what a killed process left
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -298,7 +299,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
                     _remove_work(place)
-            with contextlib.suppress(OSError):  # it is unlocked even if the system reports an error
+            # the folder is unlocked even if closing reports an error
+            with contextlib.suppress(OSError):
                 os.close(lock)
 
 
@@ -341,13 +343,13 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # the process that held it has just ended and removed it
+            continue  # the process that held the folder has just ended and removed it
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # without locks in the file system, only one process may run
+            flock(handle)  # without file system locks, only one process may run
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

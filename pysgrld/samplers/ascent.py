@@ -83,8 +83,7 @@ class Ascent(Points):
         self.v[:], self.squares[:] = 0.0, 0.0
 
     def aim(self, key: Key, slope: EnergyGradient) -> None:
-        """Set the velocities to minus the projected gradient; the first step is one radian long.
-        """
+        """Set the velocities to minus the projected gradient; the first step is one radian long."""
         self.rest()
         self.push(key, 0, slope.gradient, 1.0)
         if not self.time[0]:

@@ -23,15 +23,15 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archiv
 from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Int64s
 
-#: Maximum total size in bytes of text columns kept by default, and maximum number of columns that
-#: the log names.
+#: Maximum total size in bytes of text columns kept by default, and maximum number of columns named
+#: in the log.
 ROOM, NAMED = 2**26, 8
 #: Member of the archive that lists its columns.
 CONTENTS = "columns.json"
-#: Maximum number of different values of a column inferred to be categorical, and of a column
-#: declared to be categorical.
+#: Maximum number of distinct values in a column inferred to be categorical, and in one declared
+#: categorical.
 LEVELS, MOST_LEVELS = 1000, 2**20
-#: Approximate number of hashes of ids that are sorted at a time.
+#: Approximate number of id hashes sorted at a time.
 SORTED = 2**20
 #: Type of the stored values of each numeric kind, and the value that marks a missing value.
 NUMBERS: dict[str, tuple[str, float]] = {
@@ -42,8 +42,8 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Function that yields rows of all documents in blocks, with -1 for a missing row; each call starts
-#: again at the first document.
+#: Function that yields the rows of all documents in blocks, -1 for a missing row; each call starts
+#: from the first document.
 Rows = Callable[[], Iterator[Int64s]]
 
 
@@ -70,7 +70,7 @@ class ColumnSource(NamedTuple):
     rules: ValueRules = ValueRules()
 
 
-#: Function of a collector, the rows that are kept and their ids, which returns further columns.
+#: Function that takes a collector, the kept rows and their ids, and returns further columns.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
@@ -121,11 +121,11 @@ def write_about(
             else:
                 yield start + np.flatnonzero(stays[start:stop])
 
-    for name in (DOCUMENTS, TEXTS):  # left by a process that was killed before it committed
+    for name in (DOCUMENTS, TEXTS):  # files left by a process that was killed before it committed
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # True for whole documents and first pieces
+    firsts: Stays | None = None  # True for documents that are whole or are a first piece
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:

@@ -20,10 +20,9 @@ from pysgrld.types import Array, Int64s
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Maximum size in bytes of the values in memory at a time, unless a single value is larger.
 BYTES = 2**25
-#: Types of values that count as texts, and the minimum number of texts that are added in one faster
-#: step.
+#: Types of values that are texts, and minimum number of texts for the fast way of adding several.
 _TEXTS, _SEVERAL = {str, type(None)}, 16
-#: Roles of a column.
+#: Roles that a column may have.
 ID, TITLE, COLUMN = "id", "title", "column"
 
 
@@ -102,7 +101,7 @@ class GrowingColumn:
             without_none = [value or "" for value in values] if type(None) in kinds else values
             if self._append_texts(without_none, typed):
                 return
-        if kinds == {int}:  # bool is a different type
+        if kinds == {int}:  # bool is excluded, as its type is not int
             texts = [b"%d" % value for value in values]
             self.tags.append(bytes([INTEGER]) * len(texts))
             self.lengths.append([*map(len, texts)])
@@ -239,7 +238,8 @@ class DetailsCollector:
     def add(self, details: DocumentDetails, base: int = 0) -> None:
         """Add the details of the next documents; ``base`` documents were in earlier inputs."""
         first, size = self.documents, len(details)
-        # files are numbered in order; a file of the previous documents keeps its number
+        # files are numbered in order; the file of the last documents may continue, with the same
+        # number
         last: dict[tuple[int, str], int] = {}
         for name in details.names:
             key = details.input, name

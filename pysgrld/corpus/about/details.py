@@ -21,8 +21,8 @@ from pysgrld.types import Documents, Int64s
 
 #: Maximum number of columns; more columns are assumed to be data.
 MOST = 256
-#: Maximum number of characters of a value in a column that is kept by default; longer values are
-#: texts.
+#: Maximum number of characters in a value of a column kept by default; longer values are regarded
+#: as texts.
 SHORT = 256
 
 
@@ -179,8 +179,8 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        #: Values of the fields that the user has not named, as a tuple for each record; their
-        #: names.
+        #: Values, one tuple per record, of the fields that the user has not named; names of these
+        #: fields.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
@@ -201,7 +201,8 @@ class FieldReader:
             added.
         """
         time = self.wanted.time
-        if time is not None and record and (self.typed or time in record):  # else no row has it
+        # for CSV, the field may be missing only if all rows lack it
+        if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title
         key, title = record.get(names[0]), record.get(names[1])
@@ -311,7 +312,7 @@ class FieldReader:
         return fields
 
 
-#: Types of values that are not plain.
+#: Types of nested values, which are not plain.
 _NESTED = frozenset((list, dict))
 
 
@@ -441,8 +442,8 @@ class Named(NamedTuple):
     values: tuple[str | int | float | bool | None, ...]
 
 
-#: Function that assigns documents to time slices, by their values of a field; it also gets their
-#: ids.
+#: Function that assigns documents to time slices by their values of a field and, for messages,
+#: their ids.
 _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 

@@ -19,8 +19,8 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: Number of documents and rows sampled to find the column of ids, and minimum fraction of distinct
-#: values in that column.
+#: Number of documents and rows sampled to find the id column, and minimum fraction of distinct
+#: values in it.
 SAMPLED, UNIQUE = 1000, 0.9
 
 
@@ -71,7 +71,7 @@ class Metadata:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
-            # a bad row keeps its place, so that later rows still match their documents
+            # a bad row is kept as an empty one, so that later rows still match their documents
             context = Context(
                 options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
@@ -256,13 +256,14 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # an id must not match like a file name without its suffix: 3 is not 3.14
+                    # an id never matches like a file name without its suffix: 3 is not 3.14
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    for i in np.flatnonzero(found >= 0).tolist():  # matched without the folder
+                    # these matched without the folder
+                    for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
                             raise CorpusError(

@@ -9,10 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-#: Tags for the type of a value in the input; a cell is text that may stand for a number (CSV).
+#: Tags for the type of an input value; a CELL is text that may stand for a number (CSV).
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
 
-#: Value of a missing integer or time; missing reals are NaN, missing flags and categories -1.
+#: Value that stands for a missing integer or time; missing reals are NaN, missing flags and
+#: categories -1.
 NONE = -(2**63)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -33,20 +33,19 @@ from pysgrld.types import Int64s
 
 #: Size of the text in bytes at which a frame is complete.
 FRAME = 2**18
-#: Maximum size of a kept text in bytes; a reader refuses longer texts, whatever size a file claims.
+#: Maximum size in bytes of a kept text; readers refuse longer texts, whatever size a file claims.
 LONGEST = 2**26
-#: Smallest limit in bytes that is set on the window of a frame when it is read; level 1 never uses
-#: a larger window.
+#: Minimum of the limit in bytes on a frame's window in reading; level 1 never uses a larger window.
 WINDOW = 2**20
 #: Compression level of Zstandard; level 3 would take 1.4 times as long for 5 % smaller files.
 LEVEL = 1
 #: Maximum size in bytes of texts that wait to be compressed.
 AHEAD = 8 * FRAME
-#: Number of frames between two checks of the compressed size, fixed so that the result does not
+#: Number of frames between two checks of the compressed size. It is fixed, so that results do not
 #: depend on the speed of threads.
 LOOKED = 16
-#: Members of an archive of texts, with the type of their values: concatenated frames; compressed
-#: and uncompressed end of each frame; end of each text; document of each text.
+#: Members of an archive of texts, and types of their values: the concatenated frames; each frame's
+#: compressed and uncompressed end; each text's end; each text's document.
 TEXT, FRAMES, ENDS, ROWS = "text.zst", "frames.npy", "ends.npy", "rows.npy"
 MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
@@ -109,7 +108,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # left by a halving that was not recorded
+                path.unlink()  # a file left by a halving that was not recorded
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -328,7 +327,7 @@ class StoredTexts:
         if not 0 < size <= FRAME + LONGEST:
             raise changed(self._path)
         packed = self.text.read(start, int(self._packed[frame])).tobytes()
-        # A frame may state any size, which `decompress` would allocate; a stream stops at `size`.
+        # A frame may claim any size, which `decompress` would allocate; a stream stops at `size`.
         engine = zstandard.ZstdDecompressor(max_window_size=max(WINDOW, size))
         try:
             with engine.stream_reader(packed) as stream:

@@ -31,7 +31,7 @@ from pysgrld.corpus.about.scalars import (
 )
 from pysgrld.errors import CorpusError, plural
 
-#: Texts that stand for a missing value in a column, as spelled here, or in lower or upper case.
+#: Texts that stand for a missing value in a column, in this spelling or in lower or upper case.
 MISSING_VALUES = (
     "NA",
     "NaN",
@@ -47,22 +47,22 @@ MISSING_VALUES = (
     "?",
     "n.d.",
 )
-#: Minimum fraction of values that are numbers (dates), for a column to be one of numbers (dates).
+#: Minimum fraction of values that are numbers, or dates, in a column of numbers, or of dates.
 SHARE = 0.95
-#: Maximum number of values quoted in a message of the log.
+#: Maximum number of values quoted in a log message.
 QUOTED = 5
 
 _BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # blanks between digits
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
-#: Pattern of codes: numbers with leading zeros, or too long for 64 bits.
+#: Pattern of codes, which are numbers with leading zeros or too many digits for 64 bits.
 _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
 #: Bits for the notations that a value fits.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: Number of bits by which the bits for notations of numbers are shifted for percentages.
+#: Number of bits by which notations of numbers are shifted to give those of percentages.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
 #: Bits for further properties of a value.
@@ -123,7 +123,7 @@ class ValueRules:
 
     def _notations(self, text: bytes) -> int:
         """Return a bit mask of all notations of numbers and dates that a text fits."""
-        if self.date_format is None:  # test the most frequent notations first
+        if self.date_format is None:  # the most frequent notations come first
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
             if text[4:5] == b"-" and PARSERS["time"](text) is not None:
@@ -224,7 +224,7 @@ class _Tally:
     def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
         self.documents += len(values)
         present = {*np.unique(tags).tolist()} - {MISSING}
-        if len(present) <= 1:  # a value is then missing if it is empty
+        if len(present) <= 1:  # with fewer, only empty values count as missing
             only = next(iter(present), MISSING)
             counts = {(value, only): count for value, count in Counter(values).items()}
         else:

@@ -137,7 +137,7 @@ def _is_ldac(head: bytes, name: str) -> bool:
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # the last line is cut off, or empty
+        lines.pop()  # the last line is empty or cut off
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -158,15 +158,15 @@ _HTML = re.compile(
 _XML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
 )
-#: A zip archive with an array as its first member.
+#: Start of a zip archive whose first member is an array.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
 #: Three lines with one number each; if a line follows, it begins with a number and has no colon.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
 _SVMLIGHT = (".svmlight", ".libsvm", ".svm")
 _LABEL = rb"[-+0-9.,eE]+"
 _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
-#: A line of pairs id:number, with or without a label before them. Only comments, and documents
-#: without words (a label alone), may precede it.
+#: A line of pairs id:number, with or without a label. It may follow only comments, and documents
+#: without words (a label alone).
 _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
@@ -174,7 +174,7 @@ _PAIRED = re.compile(
 _ARRAY = re.compile(rb"\s*(?:window\.[\w.]+ = )?\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
-#: A zip archive with the parts of a workbook, or with the media type of a workbook.
+#: A zip archive that has the parts, or the media type, of a workbook.
 _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
@@ -188,10 +188,10 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: Plain text for files that are one document each, such as the files of a folder.
+#: Plain text for files that are a single document each, such as those in a folder.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: The first match decides: formats that are hard to mistake come first, the most general formats
+#: The first match decides. Formats that cannot be mistaken come first, and the most general ones
 #: last.
 FORMATS = (
     Format(
@@ -346,8 +346,7 @@ PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: Formats of files in a folder that are one document each, by suffix.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: Formats of files of records, by suffix; used in a folder if none of its files is a single
-#: document.
+#: Formats of files of records, by suffix, for folders in which no file is a single document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format
     for format in FORMATS

@@ -19,12 +19,12 @@ from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Number of bytes that are parsed at a time.
+#: Number of bytes parsed at a time.
 _PIECE = 2**18
 _ENTITIES = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _BLANKS = re.compile(r"\s+")
-#: Elements of JATS that are not running text: figures, tables, formulas, references.
+#: JATS elements that are not running text: figures, tables, formulas, references.
 _NO_PROSE = frozenset(
     (
         *(
@@ -66,8 +66,8 @@ def new_parser() -> ElementTree.XMLPullParser[Element]:
     return ElementTree.XMLPullParser(("start", "end"), _parser=target)
 
 
-#: Returns the function that reads an element, given its name and the number of elements around it;
-#: returns None if the element is no article.
+#: Function that takes an element's name and the number of elements around it, and returns the
+#: function that reads the element, or None if it is not an article.
 ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
@@ -227,7 +227,7 @@ def _prose(element: Element | None) -> str:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # a loop, because deeply nested elements would exhaust a recursion
+    while walk:  # a loop, because recursion would fail on deeply nested elements
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

@@ -23,13 +23,13 @@ from pysgrld.corpus.vocabulary import read_genes, read_vocabulary
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
-#: The largest allowed count, which is also the largest allowed id of a word.
+#: The largest allowed count, also the largest allowed word id.
 LARGEST = 2**31 - 1
 #: Advice that follows a message about a non-negative real value.
 REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
-#: Maximum number of entries of one document that are held before its repeated words are merged.
+#: Maximum number of entries held of one document before its repeated words are merged.
 MANY = 2**24
-#: Number of entries that are sorted in memory at a time; they take 32 MiB.
+#: Number of entries sorted in memory at a time, which take 32 MiB.
 RUN = 2**21
 
 _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
@@ -247,14 +247,14 @@ def canonical(
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    same = np.zeros(0, np.bool_)  # whether an entry has the word of the entry before it
+    same = np.zeros(0, np.bool_)  # whether an entry's word is the same as the previous entry's
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
         words, counts = words[order], counts[order]
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable, so that this is the later one of two equal words
+            # lexsort is stable, so this is the later of two equal words
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} comes twice in document {rows[position]}"
             raise wrong(f"{message}; add the counts up", int(order[position]))
@@ -346,7 +346,7 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                # the last document has more entries than there are words: some words repeat
+                # with more entries than there are words, some words of the last document repeat
                 rows, words, counts, line = self.held
                 new = canonical(
                     rows[ready:],
@@ -366,8 +366,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # Too large a number of documents in the header shows only at the end of the file, so only
-        # few documents may be missing at the end.
+        # Whether the header's number of documents is too large shows only at the file's end, so
+        # only few documents may be missing there.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -499,8 +499,7 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # For documents after the smallest of these limits, a run may have entries that are not read
-        # yet.
+        # Beyond the smallest of these limits, a run may have unread entries.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

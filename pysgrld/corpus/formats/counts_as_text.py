@@ -50,7 +50,7 @@ _NAMES = ("documents", "words", "entries")
 _BANNER = b"%%MatrixMarket"
 _UCI = "a UCI file begins with three lines D, W, NNZ"
 _MARKET = "below its comments a Matrix Market file has a line: documents words entries"
-#: Notation of the counts, by the type of numbers that the banner names.
+#: Notation of counts, by the type named in the banner.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,
@@ -356,7 +356,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # a pipe cannot be read twice; if an id 0 follows, the error gives advice
+        first = 1  # a pipe cannot be read twice; if the id 0 occurs later, the error gives advice
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:

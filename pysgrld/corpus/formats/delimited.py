@@ -35,7 +35,7 @@ from pysgrld.corpus.formats.text_fields import (
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: A cell that is quoted as a whole.
+#: A cell whose whole content is quoted.
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
     "expected after": "something stands after a closing quote",
@@ -49,7 +49,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     limit = context.options.max_line
     csv.field_size_limit(
         max(csv.field_size_limit(), limit + 1)
-    )  # `_RecordLines` applies a stricter limit
+    )  # `_RecordLines` has a stricter limit
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
@@ -145,7 +145,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # a line longer than the limit, which was left out
+                raise BadDocument  # the line exceeded the limit and was left out
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -217,7 +217,7 @@ def _records(
                     lines.broken += 1
             elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
                 record = _cells(lines, delimiter) or record
-            # skip a line of blanks, like other readers of tables
+            # skip a line of blanks, as other readers of tables do
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
@@ -258,7 +258,7 @@ def _names(
     options, fields = context.options, context.wanted
     of_texts = (
         fields.text is not None
-    )  # else it is a table of --metadata, and its columns get no made-up names
+    )  # otherwise it is a table of --metadata, whose columns get no made-up names
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
@@ -311,7 +311,8 @@ def _header(
     that separates most fields.
     """
     most: list[str] = []
-    best, wrong = separators[0], ""  # `wrong`: error with a delimiter that the table may not use
+    # `wrong` is the error of a delimiter that does not fit the table
+    best, wrong = separators[0], ""
     for delimiter in separators:
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))
         if isinstance(record, BadDocument):

@@ -17,10 +17,10 @@ from pysgrld.errors import CorpusError
 
 _BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
 _END = re.compile(rb"</doc\s*>", re.I)
-#: Tags of the file, and blanks, that may stand between documents.
+#: Tags of the file, and blanks, allowed between documents.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
-#: A field of a document of TREC; the names of its tags are in capital letters.
+#: A field in a TREC document, whose tag names are in capitals.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 #: Name of the field with the text, if no field is named text.
@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # number of bytes in `held` that were searched for an end tag without success
+    looked = 0  # bytes of `held` already searched in vain for an end tag
     for block in source.blocks():
         held += block
         start = 0

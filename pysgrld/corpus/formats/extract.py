@@ -33,7 +33,7 @@ _WIDER = {
     "gbk": "gb18030",
 }
 
-#: Elements that contain no text of the page.
+#: Elements whose content is not visible text.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
 #: Elements that begin and end a line of the extracted text.
 _BLOCKS = (
@@ -41,24 +41,24 @@ _BLOCKS = (
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: Maximum number of tags that are never closed, and of values in one tag; parsers take quadratic
-#: time for more.
+#: Maximum number of unclosed tags, and of values in one tag; parsers take quadratic time beyond
+#: that.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _CLOSED = re.compile(rb"</(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 
-#: First bytes of a Word document with a password, and of old Word files.
+#: First bytes of old Word files, and of Word documents with a password.
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: The last line of an article in a Word document of Nexis.
+#: The last line of an article in a Word document from Nexis.
 _END_OF_ARTICLE = "\nEnd of Document"
-#: Maximum number of parts of a Word document; no real one has more.
+#: Maximum number of parts of a Word document; real ones have fewer.
 _MOST_PARTS = 10_000
-#: Largest size of an unpacked stream of a PDF in bytes; reading its text takes about fifteen times
-#: as much memory.
+#: Maximum size in bytes of an unpacked PDF stream; reading its text takes about fifteen times as
+#: much memory.
 _LARGEST_STREAM = 2**24
-#: Hyphens that may divide a word at the end of a line, with the characters before and after them.
+#: Hyphens that may divide a word at a line's end, with the characters on both sides.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
@@ -119,7 +119,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             encoding = UTF8
     if encoding.startswith(
         ("utf-16", "utf-32")
-    ):  # an ASCII declaration contradicts these encodings
+    ):  # an ASCII declaration cannot be in these encodings
         encoding = UTF8
     try:
         return data.decode(_WIDER.get(encoding, encoding))
@@ -154,7 +154,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # build no tree, because it would take twenty times the bytes of the document
+    # no tree is built, because it would take twenty times the document's bytes
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )
@@ -173,7 +173,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         return content.encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # a damaged file may raise any error of the parser
+    except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file", f"no Word document, or damaged ({reason[:120]}); save it again"
@@ -196,7 +196,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements, which repeat text
+        self._hidden = 0  # number of open Fallback elements, whose text repeats other text
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
@@ -268,7 +268,8 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         import pypdf
     except ImportError:
         raise MissingInputError("reading PDF needs pypdf: pip install pypdf") from None
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # the library logs every oddity of a file
+    # the library would log each irregularity of a file
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     pages: list[str] = []
     size = 0
     try:
@@ -287,7 +288,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
                 )
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # a damaged file may raise any error of the parser
+    except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file", f"no PDF, or damaged ({reason[:120]}); write it again"
@@ -319,6 +320,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # releases before 7 lack some of them
+    for name in names:  # releases before 7 lack some of these names
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

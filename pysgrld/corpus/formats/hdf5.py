@@ -25,7 +25,7 @@ from pysgrld.corpus.word_lists import distinct
 from pysgrld.errors import CorpusError, MissingInputError, plural
 from pysgrld.options.paths import is_file
 
-#: Number of entries that are read at a time.
+#: Number of entries read at a time.
 PORTION = 2**18
 
 
@@ -72,7 +72,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         matrix = _matrix(file, source.label)
     except CorpusError:
         raise
-    except Exception as error:  # a damaged file may raise any error of the library
+    except Exception as error:  # the library may raise any error for a damaged file
         raise _damaged(error, source.label) from None
     if context.options.vocab is not None:
         vocabulary, origin = find_words(source, context, matrix.words, matrix.documents)

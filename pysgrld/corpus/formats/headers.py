@@ -14,7 +14,7 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: The header is searched among this number of first rows, not counting empty rows.
+#: Number of first non-empty rows in which the header is searched.
 _ABOVE = 40
 #: Values of cells that count as missing in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))
@@ -54,7 +54,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
         except csv.Error:
             continue
         if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
-            rows.pop()  # the last line may be cut at the end of the head
+            rows.pop()  # the last row may be incomplete
         place = header_row(rows)
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
         if width > 1 and (best is None or width > best[0]):

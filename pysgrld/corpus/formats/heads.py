@@ -20,9 +20,9 @@ _ENTRY = (
 )
 BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
 
-#: The pattern does not backtrack, because a file of blanks would then take quadratic time.
+#: The pattern must not backtrack, because files of blanks would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
-#: Excludes a document type that contains declarations ("[").
+#: Excludes document types that contain declarations ("[").
 PUBMED_XML = re.compile(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
@@ -34,11 +34,11 @@ JATS = re.compile(
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
-#: Articles that Factiva exports as a web page.
+#: Start of a web page of articles exported by Factiva.
 FACTIVA = re.compile(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
 )
-#: Excludes vertical text, in which each line is a word with its tags.
+#: Excludes text in vertical format, with one word and its tags per line.
 DOC = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
@@ -54,15 +54,14 @@ CHAT = re.compile(
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
-#: Header of a message: lines "Name: value", which may be folded, followed by a blank line or the
-#: end.
+#: Header of a message: lines "Name: value", possibly folded, then a blank line or the end.
 MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
 _HEADER = re.compile(
     rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
     rb"|xref|nntp-posting-host|organization|lines|content-type):",
     re.I | re.M,
 )
-#: A file is a message only if it has at least this number of different usual header names.
+#: Minimum number of distinct usual header names in a message.
 _NAMES = 2
 
 

@@ -18,7 +18,7 @@ from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, 
 from pysgrld.corpus.formats.text_fields import chosen, joined, of_json, with_nested_names
 from pysgrld.corpus.lines import Lines, undecodable
 
-#: A batch is full at this number of elements of an array, or at this number of bytes of text.
+#: Number of array elements, or of bytes of text, at which a batch is full.
 TOGETHER, SIZE = 256, 2**20
 _MISSING = object()
 
@@ -36,7 +36,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
-        if not block:  # a line longer than the limit, which was reported already
+        if not block:  # the line exceeded the limit, which was already reported
             batch.refuse(BadDocument(), source.line)
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
@@ -110,7 +110,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         len(fields) == 1
         and type(text := value.get(fields[0])) is str
         and not value.get("truncated")
-    ):  # the usual case
+    ):  # true for most records
         return _utf8(text, fields[0])
     texts = {
         field: text
@@ -120,7 +120,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     }
     parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
     if not texts and any(not isinstance(parent, dict | list) for parent in parents):
-        return b""  # a link or a null in place of an object
+        return b""  # an element that is a link or null, not an object
     if not texts:
         raise BadDocument(
             "field missing",
@@ -133,7 +133,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # "text" is cut off
+        texts["text"] = long["full_text"]  # the tweet's "text" is shortened
     return joined(_utf8(text, field) for field, text in texts.items())
 
 
@@ -183,7 +183,7 @@ def _joined_list(value: Any) -> Any:
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
     """Return the text of a list of tokens or pages, or of words with positions; else None."""
     if isinstance(value, list):
-        # a link or a name in a message of Telegram is an object with a text
+        # in Telegram's messages, a link or name is an object that has a text
         value = [part.get("text") if isinstance(part, dict) else part for part in value]
         if not all(isinstance(token, str) for token in value):
             return None

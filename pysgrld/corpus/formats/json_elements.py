@@ -18,10 +18,10 @@ from pysgrld.errors import CorpusError, Log
 #: Kinds of files: one object per line, an array, a list within an object, an object that is a
 #: document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: An error more than this number of characters before the end of the data is not due to an
-#: incomplete element.
+#: An error more than this number of characters before the data's end is not due to an incomplete
+#: element.
 _CERTAIN = 32
-#: Maximum depth of nested objects that are searched for a list.
+#: Maximum depth to which nested objects are searched for a list.
 _DEEPEST = 8
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -29,9 +29,9 @@ _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
 #: The assignment before an array in an archive of Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
-#: Usual names of the list of the people in a chat.
+#: Usual names of a chat's list of people.
 _PEOPLE = ("participants", "members", "users")
-#: Start of a list of documents with a usual name; also found in a line that is cut off.
+#: Start of a list of documents with a usual name, which is found even in an incomplete line.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
     rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'
@@ -71,7 +71,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
     try:
         walk.character()
         path = walk.enter()
-    except CorpusError:  # the head may be cut off
+    except CorpusError:  # the head may be incomplete
         path = None if is_whole else ""
     names = names or walk.names
     is_text = any(f in names for f in fields) if fields else usual(names, NAMES) is not None
@@ -144,7 +144,7 @@ class Elements:
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "something follows the array's end; give one array, or JSON lines"
             raise self.fault(problem, self.taken)
-        for _ in self.blocks:  # read the rest, so that the digest is of the whole file
+        for _ in self.blocks:  # read to the end, so that the digest covers the whole file
             pass
 
     def enter(self, depth: int = 0) -> str | None:
@@ -203,7 +203,7 @@ class Elements:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                # at the end of the text that was read, a number may continue in the next block
+                # a number at the end of the text read so far may continue in the next block
                 if end < len(self.ready) or self.ended:
                     length, self.at = end - self.at, end
                     self.taken += 1

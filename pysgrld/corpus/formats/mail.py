@@ -28,7 +28,7 @@ _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
 )
-#: First line of a message in an mbox, which follows a blank line.
+#: First line of a message in an mbox; a blank line must precede it.
 _FROM = re.compile(rb"From (?:.*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n?")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _ENCODED = ("base64", "quoted-printable")
@@ -116,7 +116,7 @@ def _text(part: Message, options: CorpusOptions) -> str:
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # --encoding has already converted parts without a transfer encoding to UTF-8
+    # --encoding has already converted parts without transfer encoding to UTF-8
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:

@@ -21,8 +21,8 @@ from pysgrld.errors import CorpusError, plural
 
 #: Number of bytes of wikitext in a batch, and of bytes that expat parses at a time.
 BATCH = PIECE = 2**20
-#: The root element must begin in this number of bytes, which are parsed in small pieces, so that
-#: entities declared in a piece cannot expand.
+#: The root element must begin within this number of bytes. They are parsed in small pieces, so that
+#: entities declared in one piece cannot expand.
 PROLOG, PROLOG_PIECE = 2**16, 64
 #: Maximum depth of nested elements; dumps nest six.
 DEPTH = 32
@@ -30,10 +30,10 @@ DEPTH = 32
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Elements with text to collect, each with its depth.
+#: Elements whose text is collected, each with its depth.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
-#: Namespaces without articles, with the English names, which every wiki understands.
+#: Namespaces without articles, by their English names, which every wiki accepts.
 ENGLISH = {
     -2: "Media",
     -1: "Special",
@@ -56,8 +56,8 @@ ENGLISH = {
 #: Numbers of the namespaces of files and categories, the same in all wikis.
 FILE, CATEGORY = 6, 14
 
-#: Names of the namespace of files in many wikis. A dump lists its own names, but its texts may use
-#: older names, and excerpts the names of another wiki. (Pictures are also recognised by ".jpg".)
+#: Names of the file namespace in many wikis. A dump lists its own names, but texts may use older
+#: names, and excerpts those of another wiki. (Pictures are also recognised by ".jpg".)
 FILES = """
     Image Media Datei Bild Fichier Archivo Imagen Ficheiro Arquivo Imagem Immagine Bestand Afbeelding
     Plik Grafika Fil Billede Tiedosto Kuva Soubor Obrázok Súbor Slika Datoteka Fájl Kép Fișier
@@ -78,7 +78,7 @@ _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
-#: Maximum number of characters after the link of a redirect; an article has more.
+#: Maximum number of characters after a redirect's link; articles have more.
 _MOST_AFTER = 200
 
 #: Named characters of HTML: space characters become " ", soft hyphens are dropped.
@@ -106,7 +106,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # the parser keeps all input since the start of an unfinished tag or comment
+                # the parser keeps all input from the start of an unfinished tag or comment
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
@@ -155,7 +155,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # name of the current field, with text to collect
+        self.inside = ""  # name of the current field, whose text is collected
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()
@@ -213,7 +213,7 @@ class _Dump:
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
-            # dumps mark redirects since version 0.4 of the schema
+            # dumps mark redirects from schema version 0.4 on
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self.error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
@@ -233,7 +233,7 @@ class _Dump:
             self.parser.CharacterDataHandler = None
             value = b"".join(self.parts)
             self.parts, self.inside = [], ""
-            if name == "text":  # the text of a later revision replaces an earlier one
+            if name == "text":  # a later revision's text replaces that of an earlier one
                 self.text = value
                 self.too_long = self.length > self.context.options.max_line
             elif name == "title":

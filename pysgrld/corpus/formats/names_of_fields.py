@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Each row has the names of one field: words, and tags of RIS, Web of Science, PubMed and EndNote.
+#: Each row has the names of one field: words, and tags in RIS, Web of Science, PubMed and EndNote.
 SAME = (
     ("abstract", "AB", "N2", "%X", "notes_abstract", "OAB"),
     ("title", "TI", "T1", "%T", "primary_title"),

@@ -41,7 +41,7 @@ _HEADER = re.compile(
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: Number of entries, or of documents, that are in memory at a time.
+#: Maximum number of entries, or of documents, in memory at a time.
 PORTION = 2**18
 
 
@@ -64,7 +64,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # only row pointers prove the number of rows; a wrong number could fill the disk
+    # only row pointers prove the number of rows; a wrong number could otherwise fill the disk
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -183,7 +183,8 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
             rows, columns = (second, first) if form == "csc" else (first, second)
             yield _checked(rows, columns, data.take(len(rows)), documents, words)
             done += len(rows)
-            if source.on_read is not None:  # reported as if the file were read from end to end
+            # progress is reported as if the file were read from end to end
+            if source.on_read is not None:
                 now = max(reported, size * done // data.length())
                 source.on_read(now - reported)
                 reported = now

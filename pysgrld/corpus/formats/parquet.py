@@ -20,12 +20,12 @@ from pysgrld.options.paths import is_file
 
 _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
-#: Number of rows that are read at a time.
+#: Number of rows read at a time.
 TOGETHER = 256
-#: Without --max-input, the texts of a file may have this number of bytes, or `RATIO` times the
-#: bytes of their columns if that is more: a dictionary may repeat one long text in each row.
+#: Without --max-input, a file's texts may have this number of bytes or, if that is more, `RATIO`
+#: times the bytes of their columns: a dictionary may repeat one long text in each row.
 REPEATED = 2**30
-#: Maximum number of bytes of an index into a dictionary, and of the headers of a column's pages.
+#: Maximum number of bytes of an index into a dictionary, and of the page headers of a column.
 _CODE, _HEADS = 8, 2**16
 
 
@@ -407,7 +407,8 @@ def _texts(
                 yield records.texts()
         yield records.texts()
         done += len(batch)
-        if source.on_read is not None:  # reported as if the file were read from end to end
+        # progress is reported as if the file were read from end to end
+        if source.on_read is not None:
             now = max(reported, read(done))
             source.on_read(now - reported)
             reported = now

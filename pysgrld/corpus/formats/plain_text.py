@@ -14,11 +14,11 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError, Severity
 
-#: Converts the content of a file to text in UTF-8 and a title or None, or to a record with named fields.
-#: Raises `BadDocument` if the file is not in the format.
+#: Function that converts a file's content to UTF-8 text and a title or None, or to a record with
+#: named fields. It raises `BadDocument` if the file is not in the format.
 Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
-#: A batch is full at this number of documents of a folder, or at this number of bytes of text.
+#: Number of documents in a folder, or of bytes of text, at which a batch is full.
 TOGETHER, SIZE = 256, 2**22
 
 
@@ -122,7 +122,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # earlier documents are yielded first
+            if documents:  # yield earlier documents first
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)

@@ -296,7 +296,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # number of a record minus the number of its row
+        # a record's number minus its row's number
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)

@@ -11,7 +11,7 @@ from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
-#: Number of a record, and its fields by name, or the error if the record is bad.
+#: A record's number, and its fields by name or, for a bad record, the error.
 Numbered = tuple[int, Mapping[str, Any] | BadDocument]
 
 

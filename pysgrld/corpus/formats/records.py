@@ -30,19 +30,20 @@ from pysgrld.corpus.formats.text_fields import SAMPLED
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
-#: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its own size up to `LARGEST` bytes, unless
-#: --max-input allows more: ordinary workbooks unpack to ten times their size, and bombs to a thousand.
+#: Limits on the size of unpacked workbooks: `SMALL` bytes, or `RATIO` times the packed size up to
+#: `LARGEST` bytes, unless --max-input allows more. Ordinary workbooks unpack to ten times their
+#: size, bombs to a thousand times.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
 #: Number of bytes that count for each cell of the rectangle that the cells of a sheet span, against
 #: the limit on unpacked bytes: calamine allocates the whole rectangle, and a cell with a value
 #: takes more.
 PER_CELL = 16
-#: Number of bytes of a reference list that are parsed at a time, and maximum number of bytes of one
-#: work; a parser takes about a hundred times as much memory.
+#: Number of bytes of a reference list parsed at a time, and maximum size of one work in bytes; a
+#: parser takes about a hundred times as much memory.
 CHUNK, LONGEST = 2**18, 2**21
 #: Number of bytes at the start of a reference list from which the text field is detected.
 LOOKED_AT = 2**22
-#: Numbered records, each with its fields by name, or with the error of a bad record.
+#: Numbered records, each with its fields by name or, for a bad record, the error.
 _Records = list[Numbered]
 
 
@@ -57,7 +58,7 @@ class _Chunk(NamedTuple):
     size: int
 
 
-#: Usual names of the fields that rispy names differently in some kinds of works.
+#: Usual names of fields that rispy names differently for certain kinds of works.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
 
 
@@ -80,7 +81,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
                 break
     except CorpusError:
         raise
-    except Exception as error:  # a damaged file may raise any error of the parser
+    except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
             f"no spreadsheet, or damaged ({reason[:120]}); save it again, without a password",
@@ -138,8 +139,7 @@ def _whole(source: Lines, limit: int) -> bytes:
 
 #: Reference of a cell or of a row in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
-#: Start tag of a table, a row or a cell in a sheet of OpenDocument, and the number of its
-#: repetitions.
+#: Start tag of a table, row or cell in an OpenDocument sheet, and its number of repetitions.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
@@ -162,7 +162,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"a workbook that unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # size and checksum are compared on reading
+                content = archive.read(part)  # reading compares size and checksum
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -182,7 +182,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
         for letter in cell[1].upper():
             column = 26 * column + letter - 64
         rows, columns = max(rows, int(cell[2])), max(columns, column)
-    # in OpenDocument, rows and cells have no numbers; empty cells at the end do not count
+    # in OpenDocument, rows and cells have no numbers; trailing empty cells do not count
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
         times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
@@ -224,7 +224,7 @@ def _below_titles(
             f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
             "row of the header)"
         )
-    is_metadata = context.wanted.text is None  # columns of metadata get no made-up names
+    is_metadata = context.wanted.text is None  # columns of a metadata file get no made-up names
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: no header, as the first row looks like the others: columns are called "
@@ -263,7 +263,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
         try:
             works = library.loads(chunk.text)
-        except Exception as error:  # the library has an error class for each kind of fault
+        except Exception as error:  # the library has a separate error class for each fault
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
@@ -287,7 +287,7 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
     for name in (
         "bibtexparser",
         "pylatexenc",
-    ):  # errors are reported here, not logged by the libraries
+    ):  # errors are reported here, so that the libraries need not log them
         logging.getLogger(name).setLevel(logging.CRITICAL)
     yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
 
@@ -308,7 +308,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # entries with a repeated key or field are accepted
+            # the parser's errors for repeated keys or fields are ignored
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -319,7 +319,7 @@ def _bibtex_records(
                     for field in entry.fields:
                         field.value = _value(field.value, strings)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # entries need distinct keys
+                    entry.key = str(number)  # make the keys of entries distinct
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("no entry of BibTeX")
@@ -334,7 +334,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # if a field is repeated, the first one is used
+            for field in entry.fields:  # only the first of several fields with the same name counts
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -471,7 +471,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # report the errors, because all of these records may be bad
+    if not names:  # report the errors, as all of these records may be bad
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

@@ -9,17 +9,17 @@ from itertools import islice
 
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
-#: Possible separators of fields, the most reliable first.
+#: Possible field separators, the most reliable first.
 DELIMITERS = ("\t", ";", "|", ",")
-#: Number of records that are examined; maximum number of characters of a field name.
+#: Number of records examined, and maximum number of characters in a field name.
 _RECORDS, _LONGEST = 50, 40
-#: One usual name of a text field is evidence only with more than this number of records, header
-#: included.
+#: A single usual name of a text field is evidence only if there are more records than this,
+#: including the header.
 _FEW = 2
-#: The header is searched among this number of first lines.
+#: Number of first lines among which the header is searched.
 _ABOVE = 5
-#: Usual names of fields, as `plain_names` writes them: a line is a header if it has two of them, or
-#: one of a text field.
+#: Usual field names in the spelling of `plain_names`: a line that has two of them, or one of a text
+#: field, is a header.
 _USUAL = frozenset(
     (
         *NAMES,
@@ -76,7 +76,7 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # the line may be a title
+        text = below  # the line may be a title above the table
     return None
 
 
@@ -96,7 +96,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
     # with two usual names, others may be long, such as the questions of a survey
-    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # + 2 for the quotes
+    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # + 2 for quotes
         return False
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -104,7 +104,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # the last line may be cut off
+        records.pop()  # the last record may be incomplete
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]

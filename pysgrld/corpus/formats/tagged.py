@@ -63,7 +63,7 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
-#: Works of ERIC have no number of PubMed; each begins with a line that names ERIC (OWN).
+#: Works of ERIC have no PubMed number; each begins with a line that names ERIC (OWN).
 _ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",
@@ -163,7 +163,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        # a continuation line is usually indented, but not if a program has rewrapped the lines
+        # a continuation line is indented, unless a program has rewrapped the lines
         elif work:
             work.go_on(line)
         else:

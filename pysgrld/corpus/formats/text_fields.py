@@ -16,29 +16,30 @@ from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
-#: Usual names of the text field, as `plain_names` writes them; the first one that a file has is
-#: chosen.
+#: Usual names of the text field, in the spelling of `plain_names`; the first name that a file has
+#: is chosen.
 NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # of OpenAlex
 )
-#: Names of fields that are the text only if no other field qualifies.
+#: Names of fields that are chosen as the text only if no other field qualifies.
 _LAST_NAMES = ("description", "summary")
-#: Names of the fields with a document's id and title, if the user has not named these fields.
+#: Names of the id field and the title field, if the user has not named these fields.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
-#: Name of the title in mail. In a table a subject may be anything: a person, a school subject.
+#: Name of the title in mail. In a table, a subject may be something else, such as a person or a
+#: school subject.
 MAIL_TITLE = "subject"
-#: Names of fields that are the id only if each of the first records has a distinct value.
+#: Names of fields that are chosen as the id only if the first records have distinct values in them.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 #: Minimum number of columns of a table of counts, and usual names of a column of counts.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
-#: The first records of a file, up to this number, are examined.
+#: Maximum number of a file's first records that are examined.
 SAMPLED = 200
-#: Minimum mean number of characters and of words of a long text, and minimum ratio of its mean
-#: length to that of any other field.
+#: Minimum mean number of characters, and of words, in a long text, and minimum ratio of its mean
+#: length to those of the other fields.
 CHARACTERS, WORDS, TIMES = 40, 4, 3
-#: Separator of joined texts, which ends a paragraph.
+#: Separator between joined texts, which ends a paragraph.
 JOINT = b"\n\n"
 
 #: Scripts without blanks between words; each letter counts as a word.
@@ -77,12 +78,12 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # the field by which rows are joined
+        if wanted.id in wanted.named:  # the field used to match rows
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # a single name that contains commas
+        text = (",".join(text),)  # this is a single name with commas in it
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -238,7 +239,8 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     plain = re.sub(r"[\W_]", "", name.casefold())
-    return plain if len(plain) > 2 else name.casefold().strip()  # "a,b" does not name the field AB
+    # for example, "a,b" does not name the field AB
+    return plain if len(plain) > 2 else name.casefold().strip()
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
@@ -248,7 +250,7 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # all values are dates or times, or missing
+            continue  # all values are dates, times, or missing
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -289,7 +291,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # a line that was cut, or that will be refused when it is read
+            continue  # the line was cut off, or reading will refuse it
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
@@ -304,5 +306,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # the error is reported when the file is read
+        pass  # reading will report the error
     return records

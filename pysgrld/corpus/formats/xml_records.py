@@ -19,14 +19,14 @@ from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 
-#: Start of XML: a declaration or an element. Excludes a document type that contains declarations
-#: ("[").
+#: Start of XML: a declaration or an element. Document types that contain declarations ("[") are
+#: excluded.
 BEGINS = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
     rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
     re.S,
 )
-#: Usual names of elements that are records.
+#: Usual names of elements that are whole records.
 _USUAL = (
     *(
         "record",
@@ -43,7 +43,7 @@ _USUAL = (
     ),
     *("issue", "work", "publication", "review", "comment", "message", "doc"),
 )
-#: Elements that mark up parts of a text, and are no separate fields.
+#: Elements that mark up text, and are not fields of their own.
 _WITHIN_TEXT = frozenset(
     (
         *("style", "i", "b", "em", "strong", "sub", "sup", "u", "span", "br", "italic", "bold"),
@@ -51,11 +51,11 @@ _WITHIN_TEXT = frozenset(
         "a",
     )
 )
-#: Elements with an attribute that names the field: <field name="title">.
+#: Elements whose attribute names the field, as in <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Minimum number of fields of a record that is an element without a usual name.
+#: Minimum number of fields in a record whose element has no usual name.
 _FEWEST = 3
-#: Element with the kind of an item in Zotero's RDF, and the kinds that are not works.
+#: Element that gives an item's kind in Zotero's RDF, and the kinds that are not works.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
@@ -133,7 +133,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # MARC, in which the parts of a field are named by letters
+        if name == "datafield":  # in MARC, letters name the parts of a field
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))
