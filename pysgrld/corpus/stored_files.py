@@ -180,9 +180,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    while (
-        problem is None and origin is not None
-    ):  # a sample records the corpus it was drawn from
+    while problem is None and origin is not None:  # a sample records the corpus it was drawn from
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
         raise damaged(path, f"in meta.json {problem}")

@@ -44,7 +44,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """What a model reads of a run: plain values, independent of the run's files.
+    """The part of a run that its model reads, as plain values independent of the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.

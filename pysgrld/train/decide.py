@@ -64,7 +64,7 @@ class Flags(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What all ranks do next.
+    """The next action of all ranks.
 
     Attributes
     ----------
