@@ -2,10 +2,12 @@
 
 import contextlib
 import fcntl
+import gzip
 import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.cli
 
 SGMC = Path(sys.executable).with_name("sgmc")
 #: Long enough to be disturbed, with all that a chain leaves.
-LONG = (*SMALL[:-1], "400", "--eval-every", "50")
+LONG = (*SMALL[:-1], "160", "--eval-every", "25")
 
 
 def digest(run):
@@ -126,8 +128,13 @@ def test_eval_scores_the_mean_of_all_chains_below_that_of_the_first(several):
     assert re.search(r"^  all 3 chains +[\d,]+ ± ", several("eval").stdout, re.MULTILINE)
 
 
-def test_eval_of_other_documents_pools_the_samples_of_all_chains(several):
-    others = ("--corpus", BIBLE, "--json")
+def test_eval_of_other_documents_pools_the_samples_of_all_chains(several, tmp_path):
+    _, words, _, *lines = gzip.decompress(BIBLE.read_bytes()).decode().splitlines()
+    lines = [line for line in lines if int(line.split()[0]) <= 120]
+    path = tmp_path / "docword.first.txt"
+    path.write_text("\n".join(["120", words, str(len(lines)), *lines]) + "\n")
+    shutil.copy(BIBLE.with_name("vocab.bible.txt"), tmp_path / "vocab.first.txt")
+    others = ("--corpus", path, "--json")
     found = json.loads(several("eval", "bible-scir", *others).stdout)
     each = [
         json.loads(several("eval", f"bible-scir/chain-{i}", *others).stdout)["perplexity"]
@@ -225,7 +232,7 @@ def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains)
     assert "the command that started the runs has ended" in reason
     steps = [RunDirectory.open(run).status["step"] for run in chains_of(sgmc.folder / "all")]
     wait_for(lambda: not any(held(run) for run in chains_of(sgmc.folder / "all")))
-    if max(steps) < 400:
+    if max(steps) < 160:
         sgmc("train", BIBLE, *LONG, *chains)
         found = [digest(run) for run in chains_of(sgmc.folder / "all")]
         assert found == undisturbed_chains[:2]
@@ -272,18 +279,20 @@ def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):
     assert RunDirectory.open(sgmc.folder / "all/chain-1").status["step"] == 60
 
 
-def test_more_chains_can_be_added_and_done_ones_are_left(sgmc, several):
-    args = ("train", BIBLE, *SMALL)
+def test_more_chains_can_be_added_and_done_ones_are_left(sgmc):
+    args = ("train", BIBLE, *SMALL, "--iterations", "30")
     sgmc(*args, "--chains", "2")
     first = (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes()
     done = sgmc(*args, "--chains", "3")
     assert done.stderr.count("finished already") == 2
     assert (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes() == first
-    folder = several.folder / "sgmc-runs/bible-scir"
-    for name in ("chain-1", "chain-2", "chain-3"):
-        assert digest(sgmc.folder / "sgmc-runs/bible-scir" / name) == digest(folder / name)
     sgmc(*args, "--chains", "3")  # all are done: another folder, as for a plain run
-    assert len(chains_of(sgmc.folder / "sgmc-runs/bible-scir-2")) == 3
+    added, begun = (
+        [digest(run) for run in chains_of(sgmc.folder / "sgmc-runs" / name)]
+        for name in ("bible-scir", "bible-scir-2")
+    )
+    assert added == begun
+    assert len(begun) == 3
     assert (sgmc.folder / "sgmc-runs/latest").read_text() == "bible-scir-2\n"
 
 
@@ -393,17 +402,18 @@ def test_bad_usage_is_said_in_one_line(sgmc, args, code, said):
 
 
 def test_folders_that_hold_something_else_are_refused(sgmc):
-    sgmc.train(out="plain")
-    said = sgmc.train("--chains", "2", out="plain", code=73).stderr
+    short = {"base": (*SMALL, "--iterations", "21")}
+    sgmc.train(out="plain", **short)
+    said = sgmc.train("--chains", "2", out="plain", code=73, **short).stderr
     assert "holds a run, not chains" in said
-    sgmc.train("--chains", "2", out="all")
-    assert "give --chains too" in sgmc.train(out="all", code=73).stderr
-    again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73).stderr
+    sgmc.train("--chains", "2", out="all", **short)
+    assert "give --chains too" in sgmc.train(out="all", code=73, **short).stderr
+    again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73, **short).stderr
     assert "never starts a new one" in again
-    other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78).stderr
+    other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78, **short).stderr
     assert "all/chain-1: is a chain of another configuration" in other
     assert "--seed: 0 -> 4" in other
-    sgmc.train("--chains", "2", "--resume", "all", out="all")
+    sgmc.train("--chains", "2", "--resume", "all", out="all", **short)
 
 
 def test_a_closed_standard_error_stops_nothing(sgmc):

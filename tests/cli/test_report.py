@@ -37,16 +37,17 @@ def test_a_page_is_made_and_never_written_over(copied):
     assert facts["run"] == "bible-scir"
     assert len(facts["docs"]["records"]) == 30
     before = page.read_bytes()
-    refused = copied("report", code=73)
+    refused = copied("report", "--documents", "30", code=73)
     assert f"{RUN}/report.html: is there already; --force replaces it" in refused.stderr
-    copied("report", "-o", "other.html", "--json", "facts.json", code=73)
+    copied("report", "-o", "other.html", "--json", "facts.json", "--documents", "30", code=73)
     assert not (copied.folder / "other.html").exists()
     copied("report", "--force", "--noun", "chapters", "--documents", "30", "-q")
     assert page.read_bytes() == before
 
 
 def test_a_folder_of_chains_has_its_page(sgmc, several):
-    done = several("report", "-o", sgmc.folder / "chains.html", "--json", sgmc.folder / "f.json")
+    out = ("-o", sgmc.folder / "chains.html", "--json", sgmc.folder / "f.json")
+    done = several("report", *out, "--documents", "30")
     assert "8 topics" in done.stderr
     facts = json.loads((sgmc.folder / "f.json").read_text())
     assert facts["chains"]["names"] == ["chain-1", "chain-2", "chain-3"]
@@ -70,6 +71,8 @@ def test_a_folder_of_chains_has_its_page(sgmc, several):
 )
 def test_what_cannot_be_is_said_in_a_line(trained, tmp_path, monkeypatch, capsys, args, code, said):
     monkeypatch.chdir(trained.folder)
+    if "--documents" not in args:
+        args += ("--documents", "30")
     out = () if "-o" in args else ("-o", str(tmp_path / "page.html"))
     with pytest.raises(SystemExit) as ended:
         main(["report", *args, *out, "-q"])
@@ -102,14 +105,15 @@ def test_names_of_topics_are_in_every_output(copied):
 
 def test_a_disk_that_fills_up_leaves_the_page_that_was_there(copied):
     """Red with: a page that is written in its place."""
-    copied("report", "-q")
+    copied("report", "--documents", "30", "-q")
     page = copied.folder / RUN / "report.html"
     before, files = page.read_bytes(), sorted(page.parent.iterdir())
 
     def little_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, len(before) // 2))
 
-    done = copied("report", "--force", "--title", "Other", "-q", code=74, preexec_fn=little_room)
+    again = ("report", "--force", "--documents", "30", "--title", "Other", "-q")
+    done = copied(*again, code=74, preexec_fn=little_room)
     assert "report.html: " in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert page.read_bytes() == before
@@ -119,10 +123,10 @@ def test_a_disk_that_fills_up_leaves_the_page_that_was_there(copied):
 def test_a_page_is_made_of_a_run_that_trains(sgmc):
     """Red with: a lock that reading takes; a file that must be finished."""
     options = [
-        *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
-        *("--warm-up", "20", "--sample-every", "5"),
+        *("-k", "8", "--minibatch", "20", "--sweeps", "2"),
+        *("--warm-up", "20", "--burn-in", "20", "--sample-every", "1"),
     ]
-    options += ["--starts", "1", "--iterations", "1000000", "--checkpoint-every", "50"]
+    options += ["--starts", "1", "--iterations", "1000000", "--checkpoint-every", "25"]
     with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
         end = time.monotonic() + 60
         while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:
@@ -130,7 +134,7 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
             assert training.poll() is None
             time.sleep(0.1)
         training.send_signal(signal.SIGSTOP)  # it holds its lock, and leaves the processor
-        sgmc("report", "run", "--json", "facts.json")
+        sgmc("report", "run", "--json", "facts.json", "--documents", "30")
         training.send_signal(signal.SIGCONT)
         training.terminate()
         training.wait(30)
