@@ -16,14 +16,18 @@ import functools
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import pkgutil
 import select
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from multiprocessing import forkserver, resource_tracker, spawn
 from pathlib import Path
 
 import entered
@@ -151,7 +155,8 @@ def _child(request):
     if request.get("removed"):
         Path(request["folder"]).rmdir()
     for number, name in ((2, request["said"]), (1, request.get("shown"))):
-        place = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if name else 2
+        how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        place = os.open(name, how, 0o666) if name else 2
         os.dup2(place, number)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     if request.get("plain"):
@@ -163,6 +168,12 @@ def _child(request):
 
         sys.argv = [str(SGMC), *args]
         sys.modules["__main__"].__file__ = str(SGMC)  # what processes that it spawns import first
+        if FORKS_SPAWNED and not request.get("plain"):
+            data = spawn.get_preparation_data
+            spawn.get_preparation_data = lambda name: (
+                data(name) | {"command": os.getpid(), "environment": dict(os.environ)}
+            )
+            multiprocessing.get_context = lambda method: multiprocessing.context.ForkServerContext()
         command()
         return
     from pysgrld.run import _failpoints
@@ -176,6 +187,46 @@ def _child(request):
     from pysgrld.cli import main
 
     main(args)
+
+
+#: Whether processes that a command spawns are forks, too: later versions of Python want a key.
+FORKS_SPAWNED = sys.version_info < (3, 14)
+
+
+def _fork_spawned():
+    """Start a server of Python's own kind, of what commands spawn; it has imported what this one has."""
+    resource_tracker.ensure_running()
+    address = Path(tempfile.mkdtemp(prefix="sgmc-spawned-"), "socket")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(address))
+    listener.listen()
+    alive, end = os.pipe()
+    prepare = spawn.prepare
+
+    def prepare_like_command(data):
+        """Take environment and output of the command, as a spawned process has them."""
+        command = Path("/proc", str(data.pop("command")))
+        os.environ.clear()
+        os.environ.update(data.pop("environment"))
+        for number in (1, 2):
+            os.dup2(os.open(command / "fd" / str(number), os.O_WRONLY | os.O_APPEND), number)
+        prepare(data)
+
+    if os.fork() == 0:
+        os.close(end)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)  # else nobody who reads what this process says sees its end
+        spawn.prepare = prepare_like_command
+        try:
+            forkserver.main(listener.fileno(), alive, [])
+        finally:
+            shutil.rmtree(address.parent)
+            os._exit(0)
+    os.close(alive)
+    server = forkserver._forkserver
+    server.ensure_running = lambda: None
+    server._forkserver_address, server._forkserver_alive_fd = str(address), end
 
 
 def _wait(pid, seconds):
@@ -218,6 +269,8 @@ def _serve():
     faulthandler.enable()  # shows the stacks of a child that hangs
     import_modules(pysgrld)
     gc.freeze()  # no child copies what it only looks through for garbage
+    if FORKS_SPAWNED:
+        _fork_spawned()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         request = json.loads(line)
