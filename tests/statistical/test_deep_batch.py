@@ -13,6 +13,7 @@ from oracles import deep
 from oracles.judge import Z, z_two
 from statistical.deep_chains import compressed, packed, unpacked
 from statistical.test_deep_geweke import V, functions, topics
+from trial_counts import counts
 
 from pysgrld.core import core, padded
 from pysgrld.models.dlda import documents as dlda
@@ -189,12 +190,13 @@ def successive(layers, documents, copies, rounds):
     ],
     ids=str,
 )
-def test_full_batch_sweeps_keep_the_joint_law_of_everything(layers, documents):
+@counts(1000, 2500)
+def test_full_batch_sweeps_keep_the_joint_law_of_everything(layers, documents, n):
     """With a single document r and its c^(L+1) depend on each other most: an order that breaks
     that is seen. Red with: r drawn where theta of the old r is kept; r by q from before the visit;
     nine tenths of q; customers for tables in gamma0.
     """
-    found = successive(layers, documents, 2500, 10)
+    found = successive(layers, documents, n, 10)
     phi, gamma0, c0, r, local = everything(np.random.default_rng(8), layers, 100_000, documents)
     expected = of_copies(phi, gamma0, c0, r, local.theta, local.c, local.x)
     scores = {name: z_two(found[name], expected[name]) for name in found}

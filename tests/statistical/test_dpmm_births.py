@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from oracles import tiny_dp
 from scipy.special import gammaln
+from trial_counts import counts
 
 from pysgrld.models.dpmm import births
 from pysgrld.models.dpmm.births import Births
@@ -22,7 +23,8 @@ def documents(x):
     return Documents(indptr, words.astype(np.int32), x[at, words].astype(np.int32))
 
 
-def test_births_and_deaths_lead_to_and_fro_alike(monkeypatch):
+@counts(4_500, 9_000)
+def test_births_and_deaths_lead_to_and_fro_alike(n, monkeypatch):
     """Four documents, all 15 partitions: one is left for another as often as the other way.
 
     What a birth gathers does not matter, so nothing is fitted. A proposal is always made, and
@@ -44,7 +46,7 @@ def test_births_and_deaths_lead_to_and_fro_alike(monkeypatch):
     number = {(z[:, None] == z).tobytes(): i for i, z in enumerate(partitions)}
     chain = Births(documents(tiny_dp.X), 3, tiny_dp.BASE, c)
     moved = np.zeros((15, 15))
-    for i in rng.choice(15, 9_000, p=p):
+    for i in rng.choice(15, n, p=p):
         choices = rng.random(3) / [1, components[i], 1]
         z = chain.step(partitions[i], choices, rng.random(4))
         moved[i, number[(z[:, None] == z).tobytes()]] += 1

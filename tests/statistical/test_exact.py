@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.judge import P, Z, uniform_p, z_mean
+from trial_counts import counts
 
 from pysgrld import LDA
 from pysgrld.samplers import SAMPLERS
@@ -32,15 +33,16 @@ def unevenness(shares, axes):
     return np.square(shares, dtype=np.float64).sum(axis=axes)
 
 
-def test_the_truth_is_one_of_the_draws():
+@counts(48, 120)
+def test_the_truth_is_one_of_the_draws(n):
     """Red with: alpha fourfold, or eta a quarter, in the stage; chains that do not move."""
     rng, of_words, of_tokens = np.random.default_rng(11), [], []
-    for seed in range(120):
-        phi, counts, tokens = made(rng)
+    for seed in range(n):
+        phi, found, tokens = made(rng)
         lda = LDA(
             K, alpha=ALPHA, eta=ETA, max_iter=30, burn_in=0, warm_up=5, sweeps=2, minibatch=3,
             holdout=0, exact_sweeps=160, keep_samples=80, n_jobs=1, random_state=seed,
-        ).fit(counts)  # fmt: skip
+        ).fit(found)  # fmt: skip
         draws = unevenness(lda.samples(), (-1, -2))[::4]  # of one chain
         of_words.append((draws < unevenness(phi, (-1, -2))).sum() // 4)
         last = [lda._stage.arrays()[f"exact.{chain}.z"].reshape(12, 6) for chain in range(4)]

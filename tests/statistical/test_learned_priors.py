@@ -263,7 +263,7 @@ def made(rng, documents, length, alpha, eta, v):
     [
         ("gibbs", 0.12, {}),
         pytest.param("cgs", 0.12, {}, marks=pytest.mark.nightly),
-        ("scir", 0.4, {"minibatch": 150, "sweeps": 30}),
+        ("scir", 0.4, {"minibatch": 150, "sweeps": 12}),
     ],
 )
 def test_known_priors_are_found_again(algo, eta_within, more):

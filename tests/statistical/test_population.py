@@ -42,7 +42,7 @@ def covered(repeats: int, seed: int, *, widened: bool) -> float:
 
 
 @pytest.mark.statistical
-@seeds(3, 8)
+@seeds(2, 8)
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_intervals_hold_the_truth_in_bursty_documents_too(repeats, n):
     """Red with the posterior draws alone, which hold .64 in bursty documents (24 seeds: .88, .87)."""
@@ -53,4 +53,4 @@ def test_intervals_hold_the_truth_in_bursty_documents_too(repeats, n):
 @pytest.mark.statistical
 def test_posterior_intervals_are_too_narrow_for_bursty_documents():
     """What replicates are for: four equal tokens are one piece of evidence, not four."""
-    assert np.mean([covered(4, seed, widened=False) for seed in range(2)]) < 0.75
+    assert np.mean([covered(4, seed, widened=False) for seed in range(1)]) < 0.75

@@ -11,6 +11,7 @@ import pytest
 from oracles import sphere as oracle
 from oracles.judge import KS, Z, ks, z_mean, z_two
 from scipy import stats
+from trial_counts import counts
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import HeldOut
@@ -228,7 +229,8 @@ def functions(beta, theta, v):
     }
 
 
-def test_visits_and_trajectories_keep_the_joint_law():
+@counts(400, 1000)
+def test_visits_and_trajectories_keep_the_joint_law(n):
     """Copies that start in it, through the classes of training.
 
     docs/internals/mathematics.md, "Joint laws".
@@ -238,7 +240,7 @@ def test_visits_and_trajectories_keep_the_joint_law():
     2 alpha - 1. Green with topics that are moved given the proportions of the visit before: to draw both
     at once leaves these statistics alone.
     """
-    copies, rounds = 1_000, 6
+    copies, rounds = n, 6
     law = options(
         3, 2, topics=2, kappa=4.0, sigma=3.0, kappa0=2.0, alpha=1.5, theta_step=0.3, sweeps=2
     )

@@ -82,7 +82,7 @@ def test_the_posterior_of_two_directions_is_kept_by_minibatches():
     variance eps for 2 C eps.
     """
     mass, angles = sam_vmf_posterior.exact(), sam_vmf_posterior.ANGLES
-    rng, chains = np.random.default_rng(1), 1000
+    rng, chains = np.random.default_rng(1), 400
     at = np.searchsorted(np.cumsum(mass), rng.random(chains))
     width = angles[1] - angles[0]
     start = np.stack([angles[at // len(angles)], angles[at % len(angles)]], axis=1)
