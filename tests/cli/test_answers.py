@@ -30,6 +30,8 @@ def run(tmp_path_factory):
         "20",
         "--iterations",
         "400",
+        "--starts",
+        "1",
     ]
     sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
     return sgmc

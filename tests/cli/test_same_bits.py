@@ -42,14 +42,16 @@ def test_killed_before_the_first_checkpoint_begins_again(sgmc, undisturbed):
     assert sgmc.topics_hash() == undisturbed
 
 
-@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.nightly), 4])
+@pytest.mark.parametrize(
+    "threads", [*(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2)), 4]
+)
 def test_threads(sgmc, undisturbed, threads):
     sgmc.train("--threads", threads)
     assert sgmc.topics_hash() == undisturbed
 
 
 @pytest.mark.parametrize(
-    "options", ["--eval-every 7", "--eval-every 0.01s", "--checkpoint-every 9 --keep 1"]
+    "options", ["--eval-every 7 --checkpoint-every 9 --keep 1", "--eval-every 0.01s"]
 )
 def test_looking(sgmc, undisturbed, options):
     sgmc.train(*options.split())

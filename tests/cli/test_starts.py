@@ -50,8 +50,8 @@ def parts(run):
 def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
     """Red with: short chains that every start trains from the first on."""
     run, kills = sgmc.folder / "run", 0
-    base = (*SMALL, "--starts", "8", "--warm-up", "40")
-    while kills < 3:
+    base = (*SMALL, "--iterations", "40", "--starts", "8", "--warm-up", "40")
+    while kills < 2:
         before = parts(run)
         with sgmc.start("train", BIBLE, *base, "--out", "run") as process:
             while parts(run) == before and process.poll() is None:

@@ -64,7 +64,7 @@ def undisturbed(forks_of_module):
 
 
 @pytest.mark.row(1)
-@counts(8, 200)
+@counts(5, 200)
 def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbed, trials, n):
     """One run is killed again and again until it is done, then the next."""
     rng, kills, number = random.Random(n), 0, 0

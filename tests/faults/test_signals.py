@@ -173,7 +173,7 @@ def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed,
 @pytest.mark.row(13)
 @pytest.mark.parametrize(
     ("n", "limit"),
-    [pytest.param(10, 3, id="n10"), pytest.param(10, 20, id="n10-20s", marks=pytest.mark.nightly)],
+    [pytest.param(5, 3, id="n5"), pytest.param(10, 20, id="n10-20s", marks=pytest.mark.nightly)],
 )
 def test_a_time_limit_is_kept(forks, trials, n, limit):
     """Five at once, so that none has the machine for itself.
@@ -206,7 +206,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
     run = forks.folder / "run"
     wait_until(lambda: (run / "config.json").exists() and events(run, "checkpoint"))
     child.kill(signal.SIGSTOP)
-    time.sleep(7.0)
+    time.sleep(5.8)
     child.kill(signal.SIGCONT)
     assert child.wait() == 85, child.stderr
     [gap] = events(run, "gap")

@@ -17,7 +17,7 @@ from pysgrld.errors import Interrupted
 from pysgrld.run.machine import rss_bytes
 
 SIGNALS = [signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU, signal.SIGINT]
-OPTIONS = {"samples": 4, "top_word_samples": 6, "eval_every": 7, "checkpoint_every": 9}
+OPTIONS = {"samples": 4, "top_word_samples": 6, "eval_every": 7, "checkpoint_every": 9, "starts": 1}
 
 
 def held(folder):

@@ -174,12 +174,13 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n, before):
     """So many at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"
+    env, length = {"SLURM_JOB_ID": "4711"}, ("--starts", "1", "--iterations", "30")
     if before == "run":
-        forks.start(*forks.train(), fail="commit.rename:kill:4").wait()
+        forks.start(*forks.train(), *length, fail="commit.rename:kill:4").wait()
     elif before == "empty folder":
         run.mkdir()
-    env = {"SLURM_JOB_ID": "4711"}
-    children = [forks.start(0.05, *forks.train(), call="slow_steps", env=env) for _ in range(n)]
+    slow = (0.05, *forks.train(), *length)
+    children = [forks.start(*slow, call="slow_steps", env=env) for _ in range(n)]
     codes = [child.wait() for child in children]
     assert sorted(codes) == [0] + [75] * (n - 1), [child.stderr for child in children]
     winner = children[codes.index(0)]

@@ -80,8 +80,8 @@ def errors(found):
 @pytest.mark.parametrize(
     ("sweeps", "how"),
     [
-        (3_000, {}),
-        (3_000, {"concentration": "escobar-west"}),
+        (6_000, {}),
+        (6_000, {"concentration": "escobar-west"}),
         (3_000, {"swaps": True}),
         pytest.param(21_000, {}, marks=pytest.mark.nightly),
         pytest.param(21_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),

@@ -29,7 +29,19 @@ def sgmc(folder, *arguments, code=0):
 def test_the_command_takes_a_sampler_and_its_option_from_the_row(tmp_path):
     """Red with: a list of samplers, or of their options, beside the table."""
     assert "--drift-noise A" in sgmc(tmp_path, "train", "--help-all")
-    few = ("-k", "4", "--iterations", "60", "--starts", "1", "-q")
+    few = (
+        "-k",
+        "4",
+        "--iterations",
+        "40",
+        "--starts",
+        "1",
+        "--minibatch",
+        "50",
+        "--sweeps",
+        "2",
+        "-q",
+    )
     run = ("train", str(CORPUS), "--algo", "drift", *few)
     sgmc(tmp_path, *run, "--drift-noise", "0.3", "--out", "noisy")
     assert (
