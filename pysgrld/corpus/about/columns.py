@@ -214,8 +214,9 @@ class DetailsCollector:
     def is_automatic(self, role: str, name: str) -> bool:
         """Return True if a column is kept only by default, not because the user named it."""
         wanted = self._wanted
-        is_default = wanted is not None and wanted.automatic and name not in wanted.columns
-        return is_default and role == COLUMN
+        if wanted is None or role != COLUMN:
+            return False
+        return wanted.automatic and name not in wanted.columns
 
     def is_full(self) -> bool:
         """Return True if no further column is kept."""
