@@ -59,7 +59,8 @@ EXPLAINED = {
         report/exports/arviz _CHUNK; report/exports/mallet _TOKENS _TOGETHER;
         report/exports/table_files _WAITING _VALUES; report/geometry _BLOCK; report/population
         _CELLS; report/sections/documents _TOGETHER; report/texts_and_metadata _BLOCK;
-        report/topic_words _ROWS; run/backlog HELD; run/files PIECE; samplers/concentration
+        report/tinted_texts _CACHED _CELLS _LETTERS; report/topic_words _ROWS;
+        run/backlog HELD; run/files PIECE; samplers/concentration
         _TOGETHER; chain/exact TOGETHER; train/ranks_together _SMALL; reading/find_runs _END;
         search/outcome _END; train/loop _LAST_METRICS; run/choose _LAST""",
     "A time: of waiting, between two looks or two lines.": """
@@ -97,7 +98,8 @@ EXPLAINED = {
         models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis SHOWN; reading/verdict LISTED;
         reading/diagnosis_picture GREATEST; report/compare/comparison _TURN;
         report/sections/agreement _OTHER_WORDS;
-        report/sections/documents TITLE STRETCH WORDS _NEAR; report/sections/groups _LABEL _TITLE;
+        report/sections/documents TITLE; report/tinted_texts STRETCH WORDS _NEAR;
+        report/sections/groups _LABEL _TITLE;
         report/sections/layers WORDS; report/sections/sure POINTS; report/sections/topics TOP;
         search/show _LISTED; report/naming TITLE SAID""",
     "What a figure of a paper, a benchmark or its quick form is made with.": """

@@ -119,8 +119,10 @@ def without_links(text: str) -> str:
         The text with a blank for each character of a link.
     """
     data = text.encode("utf-8", "surrogatepass")
+    if not (spans := _spans(data)):
+        return text
     pieces, last = [], 0
-    for begin, end, _ in _spans(data):
+    for begin, end, _ in spans:
         pieces.append(data[last:begin].decode("utf-8", "surrogatepass"))
         pieces.append(" " * len(data[begin:end].decode("utf-8", "replace")))
         last = end

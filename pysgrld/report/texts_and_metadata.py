@@ -121,18 +121,19 @@ def document_names(
     """
     rows = np.asarray(rows, np.int64)
     names: list[str | None] = [title or None for title in about.own_titles(rows)]
-    ids = about.ids(rows)
-    for i, origin in enumerate(about.origins(rows)):
-        if names[i] is None and origin.row is None and origin.file and not ids[i].isdecimal():
+    untitled = [i for i, name in enumerate(names) if name is None]
+    ids = dict(zip(untitled, about.ids(rows[untitled]), strict=True))
+    for i, origin in zip(untitled, about.origins(rows[untitled]), strict=True):
+        if origin.row is None and origin.file and not ids[i].isdecimal():
             names[i] = ids[i]
-    without = [i for i, name in enumerate(names) if name is None]
+    without = [i for i in untitled if names[i] is None]
     if with_texts and about.has_texts and without:
         for i, text in zip(without, about.texts(rows[without]), strict=True):
             names[i] = _first_words(text or "") or None
     capital = noun[0][:1].upper() + noun[0][1:]
     return [
-        name or (f"{capital} {key}" if key.isdecimal() else key)
-        for name, key in zip(names, ids, strict=True)
+        name or (f"{capital} {ids[i]}" if ids[i].isdecimal() else ids[i])
+        for i, name in enumerate(names)
     ]
 
 

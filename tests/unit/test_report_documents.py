@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from oracles.tokens import tokens as expected
 
-from pysgrld.report.sections import documents as module
-from pysgrld.report.sections.documents import by_count, in_turn, likeliest, normal, tinted, tokens
+from pysgrld.corpus.characters import normal
+from pysgrld.report import tinted_texts as module
+from pysgrld.report.sections.documents import in_turn
+from pysgrld.report.tinted_texts import KnownWords, likeliest, tinted, tokens, words_by_count
+from pysgrld.types import Documents
 
 TEXTS = [
     "In the beginning God created the heaven; a b cd",
@@ -35,11 +38,18 @@ IDS = {"king": 0, "people": 1, "lord": 2}
 
 
 def test_the_likeliest_topic_is_the_greatest_product():
-    found = likeliest(PHI, np.array([0, 1, 2]), np.array([0.4, 0.6]))
+    thetas = np.array([[0.4, 0.6]])
+    found = likeliest(PHI, np.array([0, 1, 2]), thetas, np.zeros(3, np.int64))
     assert found.topics.tolist() == [0, 0, 1]
     np.testing.assert_allclose(
         found.probability, [0.28 / 0.34, 0.08 / 0.14, 0.48 / 0.52], rtol=1e-6
     )
+
+
+def tint(text, ids, theta):
+    """The given text with the likeliest topics of its words."""
+    words = KnownWords(ids, None, keep_links=False)
+    return next(tinted([text], words, PHI, np.array([theta])))
 
 
 def units(text):
@@ -49,7 +59,7 @@ def units(text):
 def test_spans_are_in_units_of_browsers():
     """Red with: code points; a skip from the begin of the last word."""
     text = "\U0001f600 The King\U0001f600s and king, e\u0301 lord"
-    shown = tinted(text, None, IDS, PHI, np.array([0.4, 0.6]))
+    shown = tint(text, IDS, [0.4, 0.6])
     raw, at, found = shown.text.encode("utf-16-le"), 0, []
     for i in range(0, len(shown.spans), 4):
         skip, length, topic, percent = shown.spans[i : i + 4]
@@ -63,16 +73,16 @@ def test_spans_are_in_units_of_browsers():
 
 def test_texts_are_shown_in_the_normal_form_that_is_counted():
     """Red with: the text as it came, whose letters stand apart from their marks."""
-    shown = tinted("re\u0301sume\u0301", None, {"r\u00e9sum\u00e9": 0}, PHI, np.array([0.4, 0.6]))
+    shown = tint("re\u0301sume\u0301", {"r\u00e9sum\u00e9": 0}, [0.4, 0.6])
     assert shown.text == "r\u00e9sum\u00e9"
     assert shown.spans == [0, 6, 0, 80]
 
 
 def test_of_pairs_of_ideographs_the_surer_has_the_sign_that_both_share():
     ids = {"天地": 0, "地人": 2}
-    shown = tinted("天地人", None, ids, PHI, np.array([0.4, 0.6]))
+    shown = tint("天地人", ids, [0.4, 0.6])
     assert shown.spans == [0, 1, 0, 80, 0, 2, 1, 90]
-    shown = tinted("天地人", None, ids, PHI, np.array([0.9, 0.1]))
+    shown = tint("天地人", ids, [0.9, 0.1])
     assert shown.spans == [0, 2, 0, 100, 0, 1, 0, 55]
 
 
@@ -80,7 +90,7 @@ def test_a_long_text_is_cut_around_its_best_stretch(monkeypatch):
     monkeypatch.setattr(module, "LONGEST", 200)
     monkeypatch.setattr(module, "STRETCH", 40)
     text = "people " * 50 + "lord " * 8 + "people " * 50
-    shown = tinted(text, None, IDS, PHI, np.array([0.4, 0.6]))
+    shown = tint(text, IDS, [0.4, 0.6])
     assert 200 - 2 * len("people ") < len(shown.text) <= 200
     assert sum(shown.cut) == len(text) - len(shown.text)
     assert set(shown.text.split(" ")) == {"people", "lord"}  # and no piece of a word
@@ -91,19 +101,37 @@ def test_a_long_text_is_cut_around_its_best_stretch(monkeypatch):
 
 
 def test_a_text_without_a_known_word_is_shown_plain():
-    shown = tinted("", None, IDS, PHI, np.array([0.5, 0.5]))
+    shown = tint("", IDS, [0.5, 0.5])
     assert shown == ("", [], (0, 0), None)
-    assert tinted("nothing", None, IDS, PHI, np.array([0.5, 0.5])).spans == []
+    assert tint("nothing", IDS, [0.5, 0.5]).spans == []
 
 
 def test_words_by_count_are_the_most_frequent(monkeypatch):
     monkeypatch.setattr(module, "WORDS", 2)
-    words, counts = np.array([0, 1, 2]), np.array([1, 3, 3])
-    found = likeliest(PHI, words, np.array([0.4, 0.6]))
-    assert by_count(words, counts, found, ("king", "people", "lord")) == [
-        ["people", 3, 0, 55],
-        ["lord", 3, 1, 90],
+    both = Documents(
+        np.array([0, 3, 5]),
+        np.array([0, 1, 2, 0, 2], np.int32),
+        np.array([1, 3, 3, 2, 1], np.int32),
+    )
+    thetas = np.array([[0.4, 0.6], [0.9, 0.1]])
+    assert list(words_by_count(both, PHI, thetas, ("king", "people", "lord"))) == [
+        [["people", 3, 0, 55], ["lord", 3, 1, 90]],
+        [["king", 2, 0, 100], ["lord", 1, 0, 55]],
     ]
+
+
+@pytest.mark.parametrize("letters", [1, 500_000])
+def test_texts_together_are_tinted_like_each_alone(monkeypatch, letters):
+    """Red with: proportions of the first text for all; ids of words without their document."""
+    monkeypatch.setattr(module, "_LETTERS", letters)
+    monkeypatch.setattr(module, "_CELLS", 4)
+    texts = ["king lord", "", "lord people king", "\U0001f600 天地人 lord"]
+    ids = IDS | {"天地": 0, "地人": 2}
+    thetas = [[0.4, 0.6], [0.5, 0.5], [0.1, 0.9], [0.9, 0.1]]
+    words = KnownWords(ids, None, keep_links=False)
+    together = list(tinted(texts, words, PHI, np.array(thetas)))
+    assert together == [tint(text, ids, theta) for text, theta in zip(texts, thetas, strict=True)]
+    assert len({tuple(shown.spans) for shown in together}) == 4
 
 
 def test_documents_take_turns_and_the_others_are_evenly_spaced():
