@@ -216,7 +216,7 @@ class DetailsCollector:
         wanted = self._wanted
         if wanted is None or role != COLUMN:
             return False
-        return bool(wanted.automatic) and name not in wanted.columns
+        return bool(wanted.automatic and name not in wanted.columns)
 
     def is_full(self) -> bool:
         """Return True if no further column is kept."""
