@@ -20,22 +20,23 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 #: Number of bootstrap weightings of the documents, and maximum number of values in one block.
 WEIGHTINGS, _CELLS = 400, 1 << 22
-#: Approximate maximum number of separately weighted units; with more documents, groups of documents
-#: share a weight.
+#: Approximate maximum number of separately weighted units; if there are more documents, groups of
+#: documents share a weight.
 _UNITS = 20_000
-#: Number of documents that are processed in one block.
+#: Number of documents processed in one block.
 _CACHED = 8_192
 #: Fixed seed of the documents' weights, so that repeated calls give the same effects.
 _SEED = 1981
-#: Minimum weight of a topic when words are allocated, relative to equal weights; it applies to
-#: hardly used topics.
+#: Minimum weight of a topic in the allocation of words, relative to equal weights; it matters for
+#: inactive topics.
 _LEAST = 0.1
-#: Minimum degrees of freedom of a combination of coefficients in a joint test; others are left out.
+#: Minimum degrees of freedom of a combination of coefficients in a joint test; combinations with
+#: fewer are left out.
 _FEWEST = 5.0
-#: A direction of combinations is redundant if its singular value is below this fraction of the
-#: greatest.
+#: A direction among combinations is redundant if its singular value is below this fraction of the
+#: greatest one.
 _RANK = 1e-8
-#: Maximum leverage of a unit, the weight that the unit has in its own prediction.
+#: Maximum leverage of a unit, which is the unit's weight in its own prediction.
 _LEVERAGE = 0.99
 
 
@@ -113,15 +114,16 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # make columns orthogonal, so that single precision suffices for years besides a constant
+        # columns are made orthogonal, so that single precision suffices for years next to a
+        # constant
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # if there are very many documents, groups share a weight, which loses little accuracy
+        # with very many documents, groups share a weight, at little loss of accuracy
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
-        # weighting 0 has all weights 1
+        # in weighting 0, all weights are 1
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
@@ -147,7 +149,8 @@ class Regression:
                 .astype(np.float32)
                 for part in (self._design[positions], block)
             )
-            transposed = x.transpose(1, 2, 0)  # documents of a group are `number` documents apart
+            # the documents of a group are `number` positions apart
+            transposed = x.transpose(1, 2, 0)
             if self._weights is None or self._units is None:
                 weights = self._drawn(number)
             else:
@@ -173,7 +176,7 @@ class Regression:
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
-        # the ridge gives a solution even if a weighting nearly omits a rare category
+        # the ridge ensures a solution even if a weighting nearly omits a rare category
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
@@ -197,7 +200,7 @@ class Regression:
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
         """Return the results of `freedom` for a combination in the orthogonal basis (`turned`)."""
         n, p = self._number, self._design.shape[1]
-        if self._units is None:  # in blocks that fit into a processor's cache
+        if self._units is None:  # use blocks that fit into a processor's cache
             size = _CACHED
             parts = (self._design[a : a + size] @ way for a in range(0, n, size))
         else:

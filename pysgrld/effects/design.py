@@ -16,16 +16,17 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Maximum number of different values of a category, and of characters of a name in messages.
+#: Maximum number of distinct values of a category, and maximum number of characters of a name in
+#: messages.
 LEVELS, _SHOWN = 100, 40
-#: Maximum number of values of a category that are compared in all pairs.
+#: Maximum number of a category's values for which all pairs are compared.
 PAIRED = 10
-#: Maximum number of documents over which predictions are averaged; maximum number of points of a
-#: curve.
+#: Maximum number of documents over which predictions are averaged, and maximum number of points on
+#: a curve.
 _AVERAGED, POINTS = 20_000, 21
 
 
-#: Pandas' names for types that are all numbers; texts that stand for True and False.
+#: Pandas' names for types whose values are all numbers; and texts that stand for True and False.
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 
@@ -190,7 +191,8 @@ class Design:
             ends = numbers.min(), numbers.max()
         points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
         if (numbers == np.round(numbers)).all():
-            points = np.unique(np.round(points))  # whole numbers, such as years, stay whole
+            # points of whole numbers, such as years, stay whole
+            points = np.unique(np.round(points))
         return [float(point) for point in points]
 
     def is_date(self, column: str) -> bool:

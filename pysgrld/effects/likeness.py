@@ -17,14 +17,14 @@ from pysgrld.effects.composition import Fit
 from pysgrld.effects.design import Contrast
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: A warning is given if the design effect is above this; intervals are then too narrow by a fifth.
+#: Design effect above which a warning is given, because intervals are then too narrow by a fifth.
 DUE = 1.5
-#: Minimum number of clusters from which a variance is estimated.
+#: Minimum number of clusters for estimating a variance.
 FEWEST = 10
-#: Maximum number of distinct values of a cluster column, divided by the number of documents; with
-#: more values, too few documents share a value.
+#: Maximum number of distinct values of a cluster column divided by the number of documents; above
+#: it, too few documents share a value.
 _MOST_VALUES = 0.8
-#: Number of consecutive documents of the corpus that count as one cluster of neighbours.
+#: Number of consecutive documents that count as one cluster of neighbours.
 _NEIGHBOURS = 20
 #: Maximum number of documents on which similarity is measured, and the number of consecutive
 #: documents in each sampled run of documents.
@@ -142,7 +142,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
         if any(isinstance(value, float) and not value.is_integer() for value in chosen):
-            continue  # the column has measurements, not sources
+            continue  # this column has measurements, not sources
         numbers: dict[Any, int] = {}
         clusters = np.array(
             [

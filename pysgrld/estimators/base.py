@@ -31,14 +31,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-#: Greatest 32-bit signed integer.
+#: The largest 32-bit signed integer.
 MOST = 2**31 - 1
 #: Bounds of a positive parameter, as text for messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Parameters, by option, if the names differ; `Estimator.options_of` has further ones.
+#: Parameters by option, if their names differ; `Estimator.options_of` adds more.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
-#: Parameters that may change between calls of `partial_fit`: only `fit` uses them, or each call of
-#: `partial_fit` reads them again.
+#: Parameters that may change between calls of `partial_fit`, because only `fit` uses them or each
+#: call reads them again.
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
@@ -153,7 +153,8 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if repr(value) != repr(defaults[name])  # by repr, as arrays have no single truth value
+            # compared by repr, because arrays have no single truth value
+            if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -412,8 +413,8 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-#: Estimators that are being fitted, by process and id. The process is part of the key because a
-#: fork copies this dict, but not the threads that fit.
+#: Estimators that are being fitted, by process and id. The process is in the key because a fork
+#: copies this dict, but not the fitting threads.
 _fitted: dict[tuple[int, int], object] = {}
 
 
@@ -459,7 +460,7 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # so that another process can unpickle the error
+    }  # this lets another process unpickle the error
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

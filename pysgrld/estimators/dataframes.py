@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of topics in a notebook, of words per topic there, and of topics in a picture.
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
-#: Containers that `transform` can return: NumPy's arrays ("default"), or DataFrames of a library.
+#: Containers that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
 
 
@@ -347,7 +347,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base of estimators that transform documents."""
 
-    # scikit-learn's `clone` expects this name, and copies the attribute
+    # scikit-learn's `clone` expects and copies an attribute of this name
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -125,7 +125,7 @@ class DPMixture(Framed):
 
     components_: Doubles
     kind = "density_estimator"
-    #: Maximum number of posterior samples that are kept.
+    #: Maximum number of stored posterior samples.
     KEPT = 50
 
     def __init__(
@@ -294,7 +294,7 @@ class DPMixture(Framed):
                     break
             chain.close()
             if not samples:
-                return self  # interrupted before the first posterior sample
+                return self  # fitting was interrupted before the first posterior sample
             self._samples, self._base = samples, self.base
             self._size, self._totals = (len(train), train.tokens), count([train], words).words
             self.n_features_in_, self.n_samples_ = words, len(samples)
@@ -352,7 +352,7 @@ class DPMixture(Framed):
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
         documents = self._documents_like(X)
-        # log may return minus infinity, as the smallest probabilities are 0 in double precision
+        # the log may be minus infinity, because the smallest probabilities round to 0
         log_phi, log_weights = log(self.components_.T), log(self.weights_)
         return responsibilities(documents, log_phi, log_weights)
 

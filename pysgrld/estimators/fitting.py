@@ -20,7 +20,7 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
-#: Maximum number of seconds between two progress lines; the first lines are closer together.
+#: Maximum seconds between progress lines; the first lines are closer together.
 SELDOM = 30.0
 
 

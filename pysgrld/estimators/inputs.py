@@ -13,7 +13,7 @@ from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Maximum number of words; word ids are 32-bit integers.
 MOST_WORDS = 2**31 - 1
-#: Directions are stored as multiples of this fraction of the greatest value of a row.
+#: Unit vectors are stored as multiples of this fraction of the row's greatest value.
 FINE = 2.0**-30
 #: Real data are stored as multiples of this fraction of the greatest value of the data.
 RESOLUTION = 2.0**-20
@@ -60,7 +60,7 @@ def as_documents(
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
                 raise UsageError(f"X.indptr is none of a {kind} matrix with {entries} entries")
-        if kind == "csr":  # check before word ids are converted to 32 bits
+        if kind == "csr":  # word ids are checked before conversion to 32 bits
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
         csr.sum_duplicates()
@@ -182,7 +182,7 @@ def content_keys(documents: Documents) -> Int64s:
     entries = documents.indices.astype(np.uint64) << np.uint64(32)
     entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
-    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # sums wrap modulo 2^64
+    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # the sums wrap modulo 2^64
     return keys.astype(np.int64)
 
 
@@ -253,7 +253,7 @@ def _numbers(x: Any) -> Array:
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        if numbers.dtype.kind == "O":  # e.g. from pandas' nullable integers
+        if numbers.dtype.kind == "O":  # for example from pandas' nullable integers
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
 #: Message if no posterior samples are kept.
 NO_SAMPLE = "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
-#: A kept posterior sample: matrices by name, with a row for each topic.
+#: A stored posterior sample: matrices by name, with one row per topic.
 Sample = Mapping[str, Array]
 
 
@@ -136,7 +136,7 @@ class KeptModel(Framed):
     _kept: MatrixRecord  # replaces `_posterior` after unpickling or loading
     _stage: ExactStage | None = None  # the Gibbs refinement of `fit`; `partial_fit` discards it
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # in the documents of `fit`
+    _word_counts: WordTotals | None = None  # word totals of the documents of `fit`
     _seen: int  # number of documents in all minibatches of `partial_fit`
     _draw: Draw
 
@@ -146,7 +146,7 @@ class KeptModel(Framed):
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        # the scorer's state is left out, as the scored documents may be gone
+        # the scorer's state is omitted, because the scored documents may be gone
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
         exact = self._stage.record() if self._stage else {}
         arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
@@ -171,7 +171,7 @@ class KeptModel(Framed):
             keep_mean=bool(averages_in(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
-        # the history of scores is cleared, as no document is scored any more
+        # clear the history of scores, because no document is scored any more
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         self._posterior = posterior
         del self._kept
@@ -411,7 +411,7 @@ class KeptModel(Framed):
         }
         try:
             run = RunDirectory.create(Path(path), config, list(words))
-        except OutputError as error:  # remove the advice to use an option of the command
+        except OutputError as error:  # remove advice that names options of the command
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
             if self._word_counts is not None:

@@ -186,7 +186,7 @@ class LDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # added by with_sampler_options
+        **sampler_options: Any,  # with_sampler_options adds these
     ) -> None:
         del sampler_options
         self.n_components = n_components
@@ -213,7 +213,7 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         starts = self.starts
         if starts is None and self.max_iter is not None:
-            starts = 1  # short chains do not pay if there are few iterations
+            starts = 1  # with few iterations, short chains do not pay
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

@@ -10,9 +10,10 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: Number of panels per row; width of a panel, height of its title, and height per word, in inches.
+#: Number of panels per row; and, in inches, a panel's width, its title's height, and the height per
+#: word.
 _COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
-#: Maximum number of characters of a word next to a bar, and the colour of bars (by Okabe and Ito).
+#: Maximum number of characters of a word next to a bar, and the colour of bars (Okabe and Ito).
 _LETTERS, _COLOUR = 18, "#0072B2"
 
 
@@ -35,7 +36,8 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     label : str
         Name of the axis of the values.
     """
-    from matplotlib import pyplot  # a global import would make a notebook show figures
+    # imported here, because a global import would make notebooks show figures
+    from matplotlib import pyplot
 
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -48,7 +50,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
         figsize=(_WIDTH * columns, height * rows),
         layout="constrained",
     )
-    pyplot.close(figure)  # so that a notebook shows it only once, as the value of a cell
+    pyplot.close(figure)  # closed, so that a notebook shows it only once, as a cell's value
     for axes, panel in zip(grid.flat, panels, strict=False):
         place = np.arange(len(panel.words))
         axes.barh(place, panel.values, color=_COLOUR, alpha=0.75)

@@ -139,7 +139,7 @@ class SAM(TopicModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # added by with_sampler_options
+        **sampler_options: Any,  # with_sampler_options adds these
     ) -> None:
         del sampler_options
         self.n_components = n_components

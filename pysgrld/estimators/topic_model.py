@@ -82,12 +82,12 @@ class TopicModel(TopicTables, Transformer):
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
-        try:  # A, B, C of a step size A (1 + t/B)^(-C) that does not grow
+        try:  # A, B, C must give a step size A (1 + t/B)^(-C) that does not grow
             a, b, c = map(float, steps := tuple(self.step_size or ()))
             good_steps = all(map(is_number, steps)) and 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
         except (TypeError, ValueError):
             good_steps = False
-        of_sampler = []  # checked with the parsers of the command line's options
+        of_sampler = []  # these are checked by the parsers of the command line's options
         for name, option in self.sampler_options.items():
             parameter = name.replace("-", "_")
             value, good = getattr(self, parameter), True
@@ -183,7 +183,7 @@ class TopicModel(TopicTables, Transformer):
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        # hold documents out, or choose training documents; their score shows when fit has converged
+        # hold documents out, or choose training documents, whose score shows when fit has converged
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
@@ -204,7 +204,7 @@ class TopicModel(TopicTables, Transformer):
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
             held_out = None
-        # real values have no tokens: the size of minibatches depends on the number of entries
+        # real values have no tokens, so the size of minibatches depends on the number of entries
         trained = documents.take(train)
         tokens = trained.tokens if self.of_counts else len(trained.indices)
         scored = held_out or watched
@@ -277,7 +277,8 @@ class TopicModel(TopicTables, Transformer):
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
         """Raise an error if a document is so long that its counts would not be exact."""
-        if self.of_counts and (sweeps or not self._no_score):  # real values have no tokens
+        # for real values there are no tokens to check
+        if self.of_counts and (sweeps or not self._no_score):
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
     def _begin(
@@ -313,7 +314,7 @@ class TopicModel(TopicTables, Transformer):
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; if a posterior sample is due, take it and perhaps store it."""
         posterior, self._stage = self._posterior, None
-        if batch is not None:  # a minibatch of partial_fit, which may repeat documents
+        if batch is not None:  # in partial_fit, a minibatch is given, which may repeat documents
             self._word_counts = self._measures = None
         chain = posterior.chain
         chain.advance(batch)

@@ -237,5 +237,5 @@ class TopicTables(KeptModel):
             place = Path(folder) / type(self).__name__.lower()
             self.save(place)
             page = report(place)
-            _ = page.html  # computes the page while the temporary folder exists
+            _ = page.html  # this computes the page while the temporary folder exists
             return page

@@ -18,7 +18,7 @@ from pysgrld.types import Array, Documents
 
 #: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
-#: Name of a column without a name; columns are counted from 1.
+#: Name given to an unnamed column; columns are counted from 1.
 UNNAMED = "word{}"
 
 
@@ -132,7 +132,7 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # converts NumPy's str, too
+        texts.append(str(text))  # this also converts NumPy's str
     return texts or None
 
 
@@ -366,7 +366,7 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         except CorpusError as error:
             problem = error.reason.split(";")[0].replace(
                 "--", ""
-            )  # advice after ";" and dashes are for the command line
+            )  # omit advice after ";" or a dash, which is for the command line
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(

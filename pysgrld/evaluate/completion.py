@@ -111,7 +111,7 @@ class Completion(Scorer):
         Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
-        return self._perplexity(log(self._mean))  # faster without a standard error
+        return self._perplexity(log(self._mean))  # this is faster without a standard error
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token, given one draw of all blocks.

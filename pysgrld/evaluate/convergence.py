@@ -16,9 +16,9 @@ from pysgrld.types import Doubles
 
 #: Minimum number of draws of a chain for any diagnostic.
 FEWEST = 4
-#: Number of quantities in one block; it bounds the memory.
+#: Number of quantities in one block, which limits the memory.
 BLOCK = 512
-#: Quantiles for which the effective sample size in the tails is computed.
+#: Quantiles for the effective sample size in the tails.
 TAILS = (0.05, 0.95)
 
 
@@ -68,11 +68,11 @@ def convergence(draws: Doubles) -> Convergence:
     for begin in range(0, flat.shape[2], BLOCK):
         columns = flat[:, :, begin : begin + BLOCK]
         halves = _halves(columns)
-        with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, as it should
+        with np.errstate(invalid="ignore"):  # infinity minus infinity correctly gives NaN
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
-            # interpolation of the quantile would not change which draws are at or below it
+            # without interpolation, the same draws are at or below the quantile
             below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
@@ -121,7 +121,8 @@ def _halves(draws: Doubles) -> Doubles:
 
 def _normal_scores(draws: Doubles) -> Doubles:
     """Return normal quantiles of each quantity's ranks over all draws; ties have their mean rank."""
-    from statistics import NormalDist  # this import takes as long as that of the estimators
+    # imported here, because this import takes as long as that of the estimators
+    from statistics import NormalDist
 
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)
@@ -134,7 +135,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # twice a mean rank, counted from 1, is a whole number, so that a table can hold all quantiles
+    # twice a mean rank (from 1) is a whole number, so a table can hold all quantiles
     quantile = NormalDist().inv_cdf
     table = np.array(
         [
@@ -180,7 +181,7 @@ def _effective(draws: Doubles) -> Doubles:
     pairs = max(1, -(-(n - 2) // 2))
     even = rho[: 2 * pairs : 2]
     sums = even + rho[1 : 2 * pairs : 2]
-    # the sum ends at the first pair that is not positive, or at the last pair
+    # the sum ends at the first pair that is not positive, or else at the last pair
     stop = sums <= 0
     last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
     falling = np.minimum.accumulate(sums, axis=0)

@@ -60,7 +60,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     n, lengths = len(documents), documents.lengths
     n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
     n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
-    # check before arrays with an entry for each token take memory
+    # check before arrays with one entry per token take memory
     check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
@@ -69,7 +69,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     ordinal = np.arange(len(token_doc)) - start[token_doc]
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
-    rank[np.lexsort((u, token_doc))] = ordinal  # each token's place in a random order
+    rank[np.lexsort((u, token_doc))] = ordinal  # each token's position in a random order
     held = rank < n_held_out[token_doc]
     keep = lengths >= 2
     parts = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Topics of two chains are the same if they have at least this probability in common.
+#: Minimum overlap (probability in common) at which topics of two chains are the same.
 SAME = 0.7
 #: Two topics are the same if their proportions in the same documents have at least this
 #: correlation. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
@@ -115,7 +115,7 @@ def assign(similarity: Doubles) -> Int64s:
     """
     cost = similarity.max(initial=0.0) - np.asarray(similarity, np.float64)
     n = len(cost)
-    # dual variables with which no reduced cost is below 0; each row gets its best column if that is
+    # dual variables for which no reduced cost is negative; each row gets its best column if that is
     # free
     v = cost.min(axis=0, initial=np.inf)
     u = (cost - v).min(axis=1, initial=np.inf)
@@ -210,7 +210,7 @@ def finders(common: Doubles) -> list[int]:
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # find the largest set of the chains in which every two are similar
+        # find the largest set of chains in which all pairs are similar
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

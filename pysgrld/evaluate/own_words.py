@@ -20,10 +20,10 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.score import Estimate
 from pysgrld.types import Doubles
 
-#: Values of the strength s that are tried, from 1 to a million; with the greatest, observed words
-#: hardly count.
+#: Values of the strength s to try, from 1 to a million; at the greatest, observed words hardly
+#: matter.
 _STRENGTHS = exp(np.arange(121) * 0.115)
-#: Minimum number of documents, as a strength is learned from each half of the documents.
+#: Minimum number of documents, because each half of them is used to learn a strength.
 FEWEST = 20
 
 

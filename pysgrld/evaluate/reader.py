@@ -14,29 +14,28 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Number of sweeps of a document's chain when it starts; the second half of them is kept.
+#: Number of sweeps of a document's new chain; the second half of them is averaged.
 FRESH_SWEEPS = 50
 #: Number of sweeps of a chain that continues from the previous posterior sample; the second half is
-#: kept. Few are enough because topics have moved little; at this number, start and end of a visit
-#: take half of its time.
+#: averaged. Few are enough, because topics have moved little; with this number, half of a visit's
+#: time is spent on its start and end.
 FURTHER_SWEEPS = 4
 #: Number of sweeps up to the first draw of a document. Only the last state is kept, so half of
 #: `FRESH_SWEEPS` is enough.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
-#: Number of sweeps from one draw to the next; with it, twenty draws cover the truth if topics
-#: overlap.
+#: Number of sweeps between draws, with which twenty draws cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: First stream of the random numbers for proportions, far above the streams for blocks of topics;
-#: and number of bits of an entity within a stream. Entities with more bits use further streams.
+#: First stream of random numbers for proportions, far above the streams of topic blocks; and number
+#: of bits of an entity in a stream. Entities with more bits use further streams.
 _STREAM, _BITS = 1 << 10, 31
-#: Counts are multiplied by this number if Dirichlet parameters differ, so that the differences can
-#: be added to the counts as whole numbers.
+#: Factor on counts if Dirichlet parameters differ, so that the differences can be added to counts
+#: as whole numbers.
 _FINE = 1 << 32
-#: Number of bits by which a layer's number is shifted and added to a document's id, so that random
-#: numbers of tokens differ from the documents' own random numbers.
+#: Number of bits by which a layer's number is shifted before it is added to a document's id, so
+#: that tokens' random numbers differ from the document's.
 _LAYER = 44
-#: Number of values that are processed in one block.
+#: Number of values processed in one block.
 _CELLS = 1 << 22
 
 
@@ -46,14 +45,14 @@ class Visiting(Enum):
     Each reader chooses the number of sweeps; `sweeps_of` has the numbers for Gibbs samplers.
     """
 
-    #: The documents' persistent chains continue, and sweeps are averaged for the running average.
+    #: Persistent chains of documents continue, and sweeps are averaged for the running average.
     CONTINUE = "continue"
-    #: The documents' persistent chains continue, and only the last state counts: one draw of the
+    #: Persistent chains of documents continue, and only the last state counts, as a draw of the
     #: documents' topics.
     DRAW = "draw"
     #: New chains start, and are discarded after the visit.
     AFRESH = "afresh"
-    #: Proportions of new documents are inferred, each document with its own random numbers.
+    #: Proportions of new documents are inferred, with random numbers of each document's own.
     NEW = "new"
 
 
@@ -343,7 +342,7 @@ def topics_given(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    first = np.searchsorted(documents, documents)  # first token of each token's document
+    first = np.searchsorted(documents, documents)  # for each token, the first token of its document
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
     u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)
@@ -351,6 +350,6 @@ def topics_given(
     for begin in range(0, len(rows), block):
         piece = slice(begin, begin + block)
         ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
-        # inverse transform sampling; "above" instead of "at least" never takes a topic of weight 0
+        # inverse transform sampling; "above", unlike "at least", never gives a topic of weight 0
         z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

@@ -21,10 +21,10 @@ from pysgrld.core.restore import put_back
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
-#: Topics and word counts predict equally well if their perplexities differ by less than this fraction.
+#: Relative difference of perplexities below which topics and word counts predict equally well.
 EVEN = 0.005
-#: If the relative standard error of a perplexity is above this, too few documents are held out to
-#: judge topics.
+#: Relative standard error of a perplexity above which too few documents are held out to judge
+#: topics.
 _ROUGH = 0.1
 
 
@@ -164,7 +164,7 @@ class Estimate(float):
             Number of these tokens.
         """
         total = tokens.sum()
-        with np.errstate(invalid="ignore"):  # infinity (a token with probability 0) has no error
+        with np.errstate(invalid="ignore"):  # infinity, from a token of probability 0, has no error
             influence = -value / total * (logs - tokens * (logs.sum() / total))
         return cls(value, influence, (logs, tokens))
 
@@ -337,7 +337,7 @@ class DensityScorer(Scorer):
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
         self.held_out, self.words, self.units = held_out, words, units
-        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of sums of densities
+        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the sum of densities
 
     def score(self, logs: Doubles) -> Estimate:
         """Return minus the mean of the documents' log densities."""

@@ -20,7 +20,7 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
-#: Number of training documents and of scored documents in a quick run.
+#: Number of training documents, and of scored documents, in a quick run.
 QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 

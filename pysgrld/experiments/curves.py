@@ -34,8 +34,8 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: A row with more iterations than `MOST` ends after a given training time. It is evaluated after
-#: `FIRST` seconds, and then each time that its training time has grown by the factor `SPACING`.
+#: Iterations above which a row ends by training time. Such a row is scored after `FIRST` seconds,
+#: and then whenever its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.5
@@ -325,7 +325,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 points.append(look(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
-    except NumericalError as error:  # a diverging row is a result, and does not end other rows
+    except NumericalError as error:  # a diverging row is a result, which does not end other rows
         fault = str(error)
     finally:
         chain.close()
@@ -407,7 +407,7 @@ def draw(
             scale_seconds(axes)
         axes.set_title(panel, fontsize=10)
         show_grid(axes)
-    # limit the axis, as the first evaluations are far above all others
+    # limit the axis, because the first scores are far above all others
     late = [p.point for c in curves for p in c.points[len(c.points) // 4 :]]
     low = min((score(p) for c in curves for p in c.points), default=1.0)
     panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))

@@ -69,7 +69,7 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
 
 LAYERS = ((128,), (128, 64), (128, 64, 32))
-#: Share of observed tokens of a test document, unless the authors split the documents.
+#: Fraction of a test document's tokens that is observed, unless the authors split the documents.
 OBSERVED = 0.8
 #: Suffix of the sampler's name in rows with reflection.
 REFLECTED = "_reflect"
@@ -82,11 +82,11 @@ SAMPLERS = (
     "gibbs",
     "ours",
 )
-#: Numbers of topics of the rows of LDA by Gibbs sampling, with sgmc's default priors; the paper has
-#: 128 topics.
+#: Numbers of topics in rows of LDA by Gibbs sampling with sgmc's default priors; the paper uses
+#: 128.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: Burn-in iterations of these rows, and number of samples.
+#: Burn-in iterations and number of samples in these rows.
 LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
@@ -162,7 +162,7 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    names = matching(column.names, setting.rows)  # reject unknown names before reading data
+    names = matching(column.names, setting.rows)  # refuse unknown names before reading data
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -417,7 +417,7 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 #: Number of minibatches with recorded step sizes, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
-#: Columns: iteration; for each layer the mean of eps_t / M_k over its topics; for each layer eps_t
+#: Columns: iteration; for each layer, eps_t / M_k averaged over its topics; for each layer, eps_t
 #: divided by the mean of M_k.
 RATES_HEAD = (
     "iteration",
@@ -486,7 +486,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                scales = [arrays[f"{name}.m"] for name in names]  # M_k, in tokens of the corpus
+                scales = [arrays[f"{name}.m"] for name in names]  # M_k is in tokens of the corpus
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
     finally:

@@ -8,7 +8,7 @@ from pysgrld.experiments.corpora import read_parts, read_split
 from pysgrld.experiments.curves import Length, TrainingRow, run_rows
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 
-#: Share of observed tokens of a test document, if test documents are in a separate file.
+#: Fraction of a test document's tokens that is observed, if test documents are in a separate file.
 OBSERVED = 0.9
 
 # ---- Patterson and Teh (2013), Figure 2 (a)
@@ -191,7 +191,7 @@ def say_scir(scores: dict[str, float]) -> list[str]:
 # ---- Hsieh, Kavis, Rolland and Cevher (2018), Figure 1 (b)
 
 _SMLD = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
-#: Step sizes of the approximation, in the range in which it neither stops nor oscillates.
+#: Step sizes of the approximation at which it neither stops nor oscillates.
 APPROXIMATE_STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 SMLD = (
     TrainingRow("sgrld", {"algo": "sgrld", **_SMLD}),

@@ -52,9 +52,9 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: Number of step sizes shown for each sampler: the ones with the smallest final distance.
+#: Number of step sizes shown for each sampler, those with the smallest final distance.
 SHOWN = 3
-#: The decay of a curve is measured from this total variation down to this multiple of its last
+#: The decay of a curve is measured from this total variation down to this multiple of its final
 #: value.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 

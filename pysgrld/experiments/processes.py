@@ -56,8 +56,8 @@ def in_processes(
     MemoryLimitError
         If a process was killed.
     """
-    # an interrupt inside the executor might let it wait for ever, and one inside an import might be
-    # lost, so that the handler only sets a flag
+    # an interrupt inside the executor might let it wait forever, and one inside an import might be
+    # lost, so the handler only sets a flag
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")
@@ -87,7 +87,7 @@ def in_processes(
             "use fewer --threads"
         ) from None
     finally:
-        signal.signal(signal.SIGINT, before)  # a further interrupt stops at once
+        signal.signal(signal.SIGINT, before)  # another interrupt stops at once
         stop.set()
         executor.shutdown(cancel_futures=True)
     return [results[position] for position in range(len(tasks))]

@@ -89,7 +89,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # the second distance is that of the exact distribution at the measured temperature
+    rows = [  # second distance: from the exact distribution at the measured temperature
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
@@ -130,7 +130,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
     chains = QUICK_CHAINS if task.quick else CHAINS
     burn_in, n_draws = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
     start = TARGET.draw(chains, seed=task.seed)
-    exact = row.algo == "gmc"  # iterations of GMC are longer
+    exact = row.algo == "gmc"  # GMC takes longer iterations
     if task.row == "exact":
         x = TARGET.draw(chains * n_draws, seed=task.seed + 1)
         draws = SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4)
@@ -139,7 +139,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        moved.degrees = 2  # dimension of the plane, not of the circle
+        moved.degrees = 2  # the plane's dimension instead of the circle's
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:
         draws = sample(

@@ -36,11 +36,11 @@ from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Rep
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
-#: Minibatch samplers, whole-corpus samplers, and variational methods; the paper's order, best
-#: first.
+#: Samplers with minibatches, samplers of the whole corpus, and variational methods; in the paper's
+#: order, best first.
 NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
 _ALL = {"minibatch": 2**53}
-#: Our rows have a shorter burn-in than by default if each iteration sees the whole corpus.
+#: In sgmc's rows, burn-in is shorter than by default if each iteration uses the whole corpus.
 _SHORT = {"burn-in": 20, "sample-every": 1}
 
 
@@ -206,7 +206,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
             for row in (row for row in rows if row.panel == panel):
                 name = row.name.removesuffix("-2016")
                 for curve in (c for c in curves if c.name == row.name and c.points):
-                    # points with this score; only the first score exists for current topics
+                    # points with this score; current topics only have the first score
                     points = [p for p in curve.points if not math.isnan(value(p))]
                     seen += map(value, points)
                     if index:
@@ -219,7 +219,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
                 axes.set_title(panel, fontsize=10)
         panels[index][0].set_ylabel(f"{called}\n(nats a document, lower is better)")
         panels[index][0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        if seen:  # limit the axis, as the worst rows are far from all others
+        if seen:  # limit the axis, because the worst rows are far from all others
             low, high = min(seen), float(np.quantile(seen, 0.85))
             room = 0.05 * max(1.0, high - low)
             panels[index][0].set_ylim(low - room, high + room)

@@ -34,11 +34,11 @@ from pysgrld.types import Doubles
 FRICTION = 1.0
 #: Step sizes in a full run and in a quick run.
 STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
-#: Number of grid points of the angle: Fourier coefficients of the distribution are below 1e-12 from
-#: number 48 on.
+#: Number of grid points of the angle; the distribution's Fourier coefficients from number 48 on are
+#: below 1e-12.
 ANGLES = 96
-#: Greatest velocity on the grid (velocities have variance 1), and grid spacing in standard
-#: deviations of a step's noise.
+#: Greatest velocity on the grid (velocities have variance 1); and grid spacing, in standard
+#: deviations of the noise of a step.
 FASTEST, SPACING = 7.5, 0.9
 LABELS = {"sggmc": "SGGMC", "euler": "Euler"}
 
@@ -121,7 +121,7 @@ def stationary_law(integrator: str, h: float) -> StationaryLaw:
     spacing = SPACING * min(deviation, 0.5)
     v = np.arange(-math.ceil(FASTEST / spacing), math.ceil(FASTEST / spacing) + 1) * spacing
     moves = kept * v[None, None, :] - damp * h * slope_of_energy()[:, None, None]
-    moves = np.exp(-0.5 * ((v[None, :, None] - moves) / deviation) ** 2)  # (angles, to, from)
+    moves = np.exp(-0.5 * ((v[None, :, None] - moves) / deviation) ** 2)  # axes: angles, to, from
     moves /= moves.sum(axis=1, keepdims=True)
     frequency = np.fft.rfftfreq(ANGLES, 1 / ANGLES)[:, None]
     shifts = [np.exp(-1j * frequency * v * part) for part in (before, after)]

@@ -30,8 +30,8 @@ from pysgrld.types import Doubles, Int64s
 KAPPA, MINIBATCH = 20.0, 10
 #: True angles of v1 and v2, from which the points are generated.
 TRUTH = (-math.pi / 24, math.pi / 8)
-#: The grid has GRID points from -REACH to REACH in each direction; a picture joins JOINED x JOINED
-#: of its cells into one.
+#: The grid has GRID points from -REACH to REACH in each direction; the picture joins blocks of
+#: JOINED x JOINED cells.
 REACH, GRID, JOINED = 1.6, 256, 2
 ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10
@@ -137,7 +137,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all rows; write ``rows.csv``, ``densities.csv`` and ``posterior.png``."""
     tasks = [PosteriorTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
-    # the estimate of the noise computes a covariance
+    # estimating the noise requires a covariance
     costs = [
         (row.burn_in + row.iterations)
         * (5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0)

@@ -37,11 +37,11 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: Number of chains of each row; number of burn-in iterations, which is also the number of draws, in
-#: a full run and in a quick run.
+#: Number of chains per row; and number of burn-in iterations, which equals the number of draws, in
+#: a full and a quick run.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
-#: Index of the component with draws in the figure, and minibatch size of these draws.
+#: Index of the component whose draws are in the figure, and minibatch size of these draws.
 COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
@@ -113,7 +113,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # the step size with the smallest mean distance for each target, method and minibatch size
+    # best step size by mean distance for each target, method and minibatch size
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch

@@ -123,7 +123,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     for name, of_algo in outcomes.items():
         for eps, outcome in zip(STEPS, of_algo, strict=True):
             line = (name, eps, *outcome)
-            rows.append((*line[:-1], None) if name == "rn-ld" else line)  # this sampler has no g
+            # this sampler does not use g
+            rows.append((*line[:-1], None) if name == "rn-ld" else line)
     files = [
         write_csv(setting.out / "ess.csv", HEAD, rows),
         write_csv(
@@ -228,7 +229,7 @@ def exact() -> Outcome:
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
-    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)): the next term is smaller by a factor of 1e-9
+    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)); the next term is smaller by 1e-9
     rest = 1 - (total - ALPHA - 1) * ALPHA / (ALPHA + 1) * RARE
     rare = math.exp(ALPHA * math.log(RARE) - log_beta) / ALPHA * rest
     return Outcome(math.nan, KEPT, KEPT, zeros, rare, ALPHA * len(COUNTS))

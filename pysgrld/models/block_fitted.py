@@ -44,7 +44,7 @@ class BlockFitted(Fitted):
         self.blocks = blocks
         #: Names of the blocks that are priors of other blocks, each with the other block's name.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # noise of equal size for all words does not move the words that a topic does not use any faster
+        # noise of equal size for all words does not speed up words that a topic does not use
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)

@@ -87,7 +87,7 @@ class Choices:
             chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
             parts[name] = kind(**chosen)
         parts["of_reading"] = {n: v for n, v in self.values.items() if CorpusOptions.among([n])}
-        vars(self).update(parts)  # the object does not change after this
+        vars(self).update(parts)  # the object does not change afterwards
 
     @property
     def reading(self) -> CorpusOptions:
@@ -129,7 +129,8 @@ class Choices:
         UsageError
         """
         check_usage(self.values)
-        self.resolve(_ANY_CORPUS)  # raises on conflicts with a preset or another default
+        # this raises an error for conflicts with a preset or another default
+        self.resolve(_ANY_CORPUS)
 
     def check_shared(self) -> None:
         """Raise an error for options with which several processes cannot train one chain.
@@ -168,5 +169,5 @@ class Choices:
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 
 
-#: Facts of a corpus for checks that do not depend on the corpus.
+#: Facts of a corpus, for checks that are independent of the corpus.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)

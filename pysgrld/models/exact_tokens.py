@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
 #: Number of top words of each topic, and of documents, with a recorded effective sample size.
 WORDS, DOCUMENTS = 10, 100
-#: First bit of the iteration in random keys that stores the number of the exact chain.
+#: First of the bits that hold the exact chain's number, within the iteration of a random key.
 _NUMBER = 56
 
 
@@ -94,7 +94,7 @@ class ExactTokens(ExactChain):
 
     #: Name of the exact sampler.
     algo: ClassVar[str]
-    #: True if topics over words can be computed from topics of tokens, so that checkpoints omit them.
+    #: True if topics over words follow from the tokens' topics, so that checkpoints omit them.
     follow: ClassVar[bool] = False
 
     def __init__(
@@ -148,7 +148,7 @@ class ExactTokens(ExactChain):
         """Draw initial topics for all tokens, given a draw of the training chain."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
-        self.step = 1  # the random numbers of step 0 have been used
+        self.step = 1  # random numbers of step 0 are used up
 
     @abstractmethod
     def watched_words(self) -> Doubles:

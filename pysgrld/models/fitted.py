@@ -39,7 +39,7 @@ from pysgrld.types import (
 
 #: Function that returns documents and their ids, or None if they are missing; it may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
-#: Kept samples, each a pair of the iteration and the matrices by name.
+#: Stored samples, as pairs of an iteration and matrices by name.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
@@ -466,7 +466,8 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            return 1.0  # an iteration visits all documents; each continues from its last visit
+            # an iteration visits all documents, each of which continues from its last visit
+            return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
 

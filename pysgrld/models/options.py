@@ -22,7 +22,7 @@ from pysgrld.options.peers import parse_model
 from pysgrld.samplers import SAMPLERS, Sampler
 from pysgrld.samplers.table import options_of_samplers
 
-#: Published settings of papers, by name.
+#: Published settings from papers, by name.
 PRESETS: dict[str, Preset] = {
     name: values for model in all_models() for name, values in model.presets.items()
 }
@@ -31,7 +31,7 @@ PRESETS: dict[str, Preset] = {
 def _kind() -> dict[str, Option]:
     """Return the options by which model, sampler and preset are chosen."""
     first, *other_models = all_models()
-    # a sampler that only one model has implies that model
+    # a sampler of only one model implies this model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
         f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
@@ -73,7 +73,7 @@ def _all() -> dict[str, Option]:
     for name, option in SHARED.items():  # help also shows the defaults of models
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
-    # the first in help, as it is the only option that most users set
+    # first in the help, because most users set no other option
     options = {"topics": shared["topics"]} | options
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
@@ -88,13 +88,14 @@ def _all() -> dict[str, Option]:
 #: All options, by the name that the user types.
 OPTIONS: dict[str, Option] = _all()
 
-#: Options that may change at every start: budget, resources, progress intervals, location.
+#: Options that may change from one start to the next: budget, resources, progress intervals,
+#: location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
-#: Options that a sampler with the whole corpus in every iteration does not use.
+#: Options without effect for samplers that use the whole corpus in each iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
-#: Options that are refused for a sampler without draws from the posterior.
+#: Options refused for samplers that do not draw from the posterior.
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
@@ -166,7 +167,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         The message names the first wrong option.
     """
     sampler, model = kind_of(settings)
-    # options of single samplers, refused with other samplers
+    # options of particular samplers are refused for other samplers
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:

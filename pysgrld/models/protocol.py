@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 #: A model's own class of resolved options.
 R = TypeVar("R", bound=Resolved)
 
-#: A paper's published settings, as defaults; the settings under "algos" apply to one of its
-#: algorithms.
+#: A paper's published settings as defaults; settings under "algos" apply to one of its algorithms
+#: only.
 Preset = Mapping[str, Any]
 
 

@@ -26,7 +26,7 @@ from pysgrld.types import Documents, Floats, Int64s, Key, Minibatch
 
 #: Number of sweeps of a replicate; topics are averaged over the second half.
 SWEEPS = 80
-#: Number of the first replicate in random keys; chains of the refinement have smaller numbers.
+#: Number of the first replicate in random keys; the refinement's chains have smaller numbers.
 _FIRST_NUMBER = 16
 
 
@@ -50,7 +50,7 @@ class WeightedDocuments(TokenTopics):
     def keep(self, documents: Documents) -> None:
         """Make all tokens' topics persist between visits; tokens have no topics yet."""
         super().keep(documents)
-        #: For each token: position of its word's row in counts of words by topic; and its weight.
+        #: For each token, its position in the counts of words by topic, and its weight.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )

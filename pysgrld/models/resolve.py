@@ -19,11 +19,11 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
-#: Cost of a score with new chains of documents, in units of a score that continues their chains.
+#: Cost of scoring with new chains of documents, in units of scoring with continued chains.
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
-#: Number of documents of a stream held for shuffling: a few megabytes, some seconds of reading.
+#: Number of a stream's documents held for shuffling, which take a few megabytes and seconds.
 SHUFFLE_BUFFER = 10_000
-#: If fewer full samples than this fit on disk, the run also stores top-word samples.
+#: Number of full samples below which the run also stores top-word samples.
 FEW = 40
 
 
@@ -67,8 +67,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     model.resolve(value, user_set, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
-    # fewer documents than the model's number if that exceeds a quarter of the corpus or 80,000 tokens;
-    # more documents if they are short
+    # fewer documents than usual if these would exceed a quarter of the corpus or 80,000 tokens;
+    # more if documents are short
     long_ones = 80_000 * d // max(1, facts.tokens)
     short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
     usually = max(model.minibatch, short_ones)
@@ -99,7 +99,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     chosen_settings = {name: value[name] for name in sampler.options}
     settings = sampler.resolved(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
-        # enough documents that stepping all cells takes no longer than sampling; step sizes do not change
+        # enough documents that stepping all cells takes no longer than sampling, at the same step
+        # size
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
@@ -119,13 +120,13 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # if documents are scored whole, cells cost much more in an iteration than in a sample
+        # if documents are scored whole, a cell costs much more in an iteration than in a sample
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # with lazy rows a step moves few words
+        read = min(tokens, facts.words / 2)  # with lazy rows, a step touches few words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
-        if not sampler.draws:  # documents have no persistent chains
+        if not sampler.draws:  # then documents have no persistent chains
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)
@@ -152,13 +153,14 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     return resolved
 
 
-#: Minimum work of training per unit of work on posterior samples, which take at most 1/11 of both.
+#: Minimum ratio of training work to work on posterior samples, which thus take at most 1/11 of the
+#: total.
 BETWEEN_SAMPLES = 10
-#: Minimum number of token visits of training per token visit that scores the current topics.
+#: Minimum ratio of token visits in training to token visits in scoring current topics.
 BETWEEN_LOOKS = 40
-#: Nanoseconds of a token visit, without the part that grows with the number of topics.
+#: Nanoseconds of a token visit, excluding the part that grows with the number of topics.
 VISIT = 25.0
-#: Cost of stepping a cell of a lazy row, in units of stepping a cell that is not lazy.
+#: Cost of stepping a cell of a lazy row, relative to a cell that is not lazy.
 TOUCHED = 2
 
 
@@ -181,7 +183,8 @@ class UnitTimes(NamedTuple):
         return VISIT + self.topic * topics
 
 
-#: Unit times of training, which steps cells, and of a sample, which averages and writes cells.
+#: Unit times of training, where cells are stepped, and of samples, where cells are averaged and
+#: written.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
@@ -211,7 +214,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    taken, between = (  # nanoseconds on one thread
+    taken, between = (  # both in nanoseconds on one thread
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )

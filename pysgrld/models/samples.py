@@ -29,11 +29,11 @@ _NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.C
 _SHARE, _INDEX = Invariant(Condition.SHARE), Invariant(Condition.INDEX)
 _FINITE, _PRIOR = Invariant(Condition.FINITE), Invariant(Condition.PRIOR)
 _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
-#: Invariants of a kept sample: each row of ``phi``, ``phi2``, ... is a distribution; ``phi`` is required.
-#: ``w`` has the weights of a mixture's components.
+#: Invariants of a stored sample: rows of ``phi``, ``phi2``, ... are distributions, and ``phi`` is
+#: required. ``w`` has a mixture's component weights.
 SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
-#: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, topics of tokens,
-#: scores, and the arrays of replicates and traces of the Gibbs refinement. Every array has an invariant.
+#: Invariants of any model's checkpoint: numbers of samples, sweeps and steps, tokens' topics,
+#: scores, and arrays of the Gibbs refinement's replicates and traces. Every array has an invariant.
 COMMON = {
     **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "visited", "plan")},
     **{f"*spread.{name}": _COUNT for name in ("draws", "words")},
@@ -50,7 +50,7 @@ COMMON = {
     ),
     "concentration": _NOT_NEGATIVE,
 }
-#: Invariants of a checkpoint: unnormalised topics, their sums, and priors must not be negative.
+#: Invariants of a checkpoint: unnormalised topics, sums of topics, and priors are not negative.
 STATE = COMMON | dict.fromkeys(
     ("g", "*.g", "*.sums", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m", "*.eta"),
     _NOT_NEGATIVE,
@@ -62,14 +62,14 @@ PHI = "phi"
 #: topics that have each word; these topics, word by word; the number of tokens of the word in each of
 #: them; and the step of the random key, as its lower and its upper 32 bits. The first three are packed.
 CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
-#: Invariants of a sample that is kept as counts.
+#: Invariants of a sample stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
     f"{name}*": _NOT_NEGATIVE for name in _PRIORS
 }
 
 #: Mask of the lower 32 bits of a step.
 _LOW = (1 << 32) - 1
-#: Compression level; higher levels save 7 % in 70 times the time.
+#: Compression level; higher levels save 7 % but take 70 times as long.
 _LEVEL = 3
 
 #: Number of words of each topic in a top-word sample.
@@ -78,7 +78,8 @@ WORDS = 256
 #: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: The next topic's words are first searched above this fraction of the last topic's minimum value.
+#: The next topic's words are first sought above this fraction of the minimum of the last topic's
+#: words.
 _ABOVE = 0.5
 
 
@@ -132,7 +133,7 @@ def _unpacked(frame: Array, n: int) -> Array:
     try:
         size = zstandard.get_frame_parameters(data).content_size
         width, rest = divmod(size, n) if n else (1, size)
-        if rest or width not in (1, 2, 4, 8):  # checked before the bytes are allocated
+        if rest or width not in (1, 2, 4, 8):  # this is checked before the bytes are allocated
             raise ValueError
         planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(data), np.uint8)
     except zstandard.ZstdError as error:
@@ -242,7 +243,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # sort only the values above a guess if these are enough
+        # sort only the values above a guess, if they are enough
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])

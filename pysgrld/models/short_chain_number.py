@@ -9,17 +9,17 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Training begins with short chains up to this number of tokens, of cells (topics times words), and of
-#: topics of all short chains: with more cells or topics they would take more memory than the topics of
-#: training, and a corpus with more tokens does not need them.
+#: Training begins with short chains if the corpus has at most this many tokens, the topics this
+#: many cells (topics times words), and all short chains this many topics. Beyond these limits, they
+#: would take more memory than the topics of training, or the corpus does not need them.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
-#: Minimum number of short chains with clusters that are better than random topics.
+#: Minimum number of short chains whose clusters are better than random topics.
 FEWEST = 2
 #: Maximum fraction of an expected run for short chains, and the expected number of token visits of a
 #: run per training token: four chains of refinement by 400 sweeps, with visits that take as long as 2.5
 #: visits of training, and half as much again for training, scores, kept draws and replicates.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
-#: Time of stepping and averaging a cell of a short chain's topics, in units of a token visit.
+#: Time of stepping and averaging one cell of a short chain's topics, in token visits.
 CELL = 0.4
 #: Number of warm-up iterations of a short chain if the training chain has none.
 _WARM_UP = 50

@@ -23,8 +23,8 @@ from pysgrld.evaluate.reader import (
 from pysgrld.models.token_topics import alpha_of, token_places
 from pysgrld.types import UNIT, Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
-#: Number of passes of collapsed variational inference over a new document. With more passes, the topic
-#: probabilities of its words become more certain than in the posterior
+#: Number of passes of collapsed variational inference over a new document. More passes would make
+#: the topic probabilities of its words more certain than in the posterior
 #: (docs/internals/mathematics.md, "New documents").
 EXPECTED_PASSES = 8
 

@@ -87,7 +87,7 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-#: Number of sweeps that draw the initial topics of tokens, given topics over words.
+#: Number of sweeps that draw tokens' initial topics, given topics over words.
 FIRST_SWEEPS = 10
 
 
@@ -178,7 +178,8 @@ class GibbsDocuments(TokenTopics):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        #: Whether some counts are distributed over a word's topics only after all counts are summed.
+        #: Whether some counts are distributed over a word's topics only after all counts have been
+        #: added.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads
 

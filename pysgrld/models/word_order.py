@@ -11,14 +11,14 @@ from pysgrld.core.arithmetic import log
 from pysgrld.errors import UsageError
 from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
-#: Standard normal quantile of the lower bound of a word's probability: one-sided, 95 %.
+#: Standard normal quantile for the one-sided 95 % lower bound of a word's probability.
 QUANTILE = 1.645
-#: Minimum mean number of tokens of a training document for distinctive words as the default;
-#: docs/evaluation.md has the measurement.
+#: Minimum mean number of tokens per training document at which distinctive words are the default;
+#: measured in docs/evaluation.md.
 TOKENS_OF_DOCUMENT = 30.0
-#: The weight of exclusivity in FREX, and the default lambda of relevance.
+#: Weight of exclusivity in FREX, and default lambda of relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: Maximum and minimum number of topics copied together, and the target number of cells of a copy.
+#: Maximum and minimum number of topics copied together, and target number of cells in a copy.
 _TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
 _TINY = 1e-12
 
@@ -131,7 +131,7 @@ class WordScorer:
         self.order, self._phi, self._k = order, phi, k
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            for part in in_parts(phi, k):  # by topic, for the same sum in both layouts
+            for part in in_parts(phi, k):  # by topic, so that the sum is the same in both layouts
                 self._total += part.sum(axis=0)
         self._total = np.maximum(self._total, 1e-300)
         repetition = 1.0 if totals is None else totals.repetition
@@ -184,7 +184,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
     """
     n = min(n, len(phi))
     found = np.empty((phi.shape[1], n), np.int64)
-    for topics in _parts(phi, phi.shape[1]):  # avoids a copy of all topics
+    for topics in _parts(phi, phi.shape[1]):  # in parts, to avoid a copy of all topics
         some = np.negative(phi[:, topics].T, order="C")
         words = np.argpartition(some, n - 1, axis=1)[:, :n]
         order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)

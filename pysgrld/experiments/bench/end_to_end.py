@@ -80,7 +80,7 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
         path.stat().st_size,
         repeats,
     )
-    return [1000.0 / t for t in times]  # one nanosecond per byte is 1000 MB/s
+    return [1000.0 / t for t in times]  # 1 ns per byte is 1000 MB/s
 
 
 def _train(
@@ -90,7 +90,7 @@ def _train(
     everything = np.arange(corpus.documents)
     words = minibatch_words(corpus, everything)
     facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-    # use a short warm-up, as the benchmark times the sampler
+    # the warm-up is short, because the sampler is to be timed
     resolved = resolve({"algo": algo, "topics": topics}, facts).options
     options = replace(resolved, warm_up=1 if quick else 10)
     stream = Epochs.of(options, corpus, everything)

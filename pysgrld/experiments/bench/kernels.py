@@ -27,7 +27,7 @@ from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 def timings(quick: bool) -> Iterator[Timing]:
     """Yield timings of kernels for documents, rows of topics, points on spheres, random numbers."""
     few = 100 if quick else 500
-    # documents, given topics
+    # documents given topics
     unit = "ns/token-sweep"
     for k in (100,) if quick else (50, 100, 128, 256, 500, 1000):
         for length in (50, 150):
@@ -46,7 +46,7 @@ def timings(quick: bool) -> Iterator[Timing]:
         name = f"tables of alpha, K={k}, 150 tokens"
         yield Timing("documents", name, "ns/token", partial(_tables, k, 150, few))
 
-    # topics, given documents; a minibatch has all words if V is small, else one in twenty
+    # topics given documents; a minibatch has all words if V is small, else one word in twenty
     sizes = [("in cache", 2000, 2000), ("from memory", 100_000, 5000)]
     for where, v, touched in sizes[:1] if quick else sizes:
         for title, algo, h in (
@@ -69,7 +69,7 @@ def timings(quick: bool) -> Iterator[Timing]:
             walks = partial(_walks, algo, 100, v // 10, 10, touched)
             yield Timing("rows", name, "ns/element", walks)
 
-    # proportions of documents, and steps of topics, of the spherical admixture model
+    # spherical admixture model: proportions of documents, and steps of topics
     for k in (20,) if quick else (20, 50, 100):
         name = f"proportions, K={k}, 60 trajectories of 10 steps"
         yield Timing("directions", name, "us/document", partial(_proportions, k, 64))
@@ -163,7 +163,7 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
 def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     """Time the computation of the sufficient statistics of a learned alpha."""
     rng = np.random.default_rng(0)
-    few = rng.integers(k, size=(documents, 20))  # a document has at most 20 topics
+    few = rng.integers(k, size=(documents, 20))  # at most 20 topics per document
     z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
     alpha = np.zeros(padded(k), np.float32)
     alpha[:k] = usual_alpha(k)
@@ -182,7 +182,7 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     return nanoseconds(once, documents * length, repeats)
 
 
-@lru_cache(maxsize=1)  # timings with the same K and length are consecutive
+@lru_cache(maxsize=1)  # the timings with the same K and length follow one another
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
     """Generate topics with most of their mass on few words, and documents of at most 20 topics."""
     rng = np.random.default_rng(0)
@@ -217,7 +217,7 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
     """Time steps of all topic rows; steps are noise-free if no sampler is given."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
-    # a transition of infinite length gives the state that a long chain with these counts reaches
+    # one infinitely long transition gives the state that a long chain with these counts reaches
     start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
     start.step(Key(1, 0, 0), counts, np.inf)
     state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)

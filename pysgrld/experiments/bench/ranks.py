@@ -33,16 +33,16 @@ from pysgrld.types import Documents, Minibatch
 REPEATS, QUICK_REPEATS = 5, 1
 #: Number of messages timed as one interval.
 MESSAGES = 100
-#: Megabytes of counts sent to the owners of their words, and number of counts per word.
+#: Megabytes of counts that are sent to the words' owners, and number of counts per word.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
-#: Sizes of the measured minibatches, as multiples of the first one.
+#: Sizes of the measured minibatches, as multiples of the first size.
 TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
 #: If an iteration takes more seconds than this, no larger minibatch is measured.
 LONG = 5.0
 #: Numbers of ranks for which the model predicts the time of an iteration.
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-#: Generated documents: minibatch size, size of the vocabulary, tokens per document.
+#: Generated documents: minibatch size, vocabulary size, tokens per document.
 MINIBATCH, WORDS, TOKENS = 400, 20_000, 150
 
 
@@ -240,7 +240,7 @@ def _iterations(
     try:
         for _ in range(2 + repeats):
             batch = chain.next_batch()
-            assert batch is not None  # epochs never end
+            assert batch is not None  # these minibatches never end
             comm.meet()
             before, began = comm.figures(), time.perf_counter()
             comm.meet(batch)

@@ -129,6 +129,6 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
-            rate = row["unit"].endswith("/s")  # higher rates are better, and lower times
+            rate = row["unit"].endswith("/s")  # higher rates, but lower times, are better
             factors[key[:2]] = 1.0 / ratio if rate else ratio
     return factors

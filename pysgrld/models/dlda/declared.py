@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TOPICS = 100
 #: Number of Gibbs sweeps of a document at a visit.
 SWEEPS = 30
-#: The authors' number of sweeps per layer, and of counted sweeps.
+#: The authors' number of sweeps per layer, and how many of them are counted.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 LINKS = ("counts", "binary", "real")
 
@@ -48,7 +48,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     name = "dlda"
     summary = "deep LDA: layers of topics of topics"
-    # documents of several layers are sampled given topics, which are never integrated out or fitted
+    # documents of several layers are sampled given topics, and never integrated out or fitted
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
     )

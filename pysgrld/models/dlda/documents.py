@@ -22,7 +22,7 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Number of first sweeps in which published settings keep the starting values of p and c.
+#: Number of first sweeps during which published settings keep the initial p and c.
 HELD = 9
 
 

@@ -52,7 +52,7 @@ class DeepReader(Reader):
     threads : int
     """
 
-    #: Number of sweeps for the proportions of a new document; the second half is kept.
+    #: Number of sweeps for a new document's proportions; the second half is averaged.
     NEW: ClassVar[int] = 200
 
     def __init__(
@@ -63,8 +63,9 @@ class DeepReader(Reader):
         self._wide = [padded(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        self._totals: Floats = np.zeros((0, 0), np.float32)  # counts of all layers; only for draws
-        self._rate: Doubles = np.zeros(0)  # for each scored entry, summed over samples
+        # counts of all layers, needed only for draws
+        self._totals: Floats = np.zeros((0, 0), np.float32)
+        self._rate: Doubles = np.zeros(0)  # rate of each scored entry, summed over samples
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 
@@ -247,7 +248,7 @@ class DeepReader(Reader):
 
 #: A topic of the layer below is shown if its share is at least this multiple of 1/K.
 ABOVE_EVEN = 3.0
-#: Fraction of the top layer's use that the shown topics of the top layer cover.
+#: Minimum fraction of the top layer's use that its shown topics must cover.
 TOP_SHARE = 0.95
 
 

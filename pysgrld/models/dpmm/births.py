@@ -25,8 +25,8 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: A proposed component starts with the word frequencies of a document and of the corpus in equal
-#: parts, and with this fraction of the documents. This number of EM steps then fits it.
+#: A proposed component starts from this fraction of the documents, and from word frequencies that
+#: mix a document and the corpus equally. This number of EM steps then fits it.
 SHARE, STEPS = 0.05, 20
 
 
@@ -62,7 +62,7 @@ class Births:
             A uniform for each document.
         """
         d, components = int(choices[0] * len(z)), int(z.max()) + 1
-        # a proposal costs more with more components, so its probability is 1/J
+        # as proposals cost more with more components, their probability is 1/J
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
@@ -79,7 +79,7 @@ class Births:
         if birth:
             rest = counts - self._counted(subset, z[moved_documents], components)
             if not rest[-1].all():
-                return z  # no death could undo this birth
+                return z  # this birth could not be undone by a death
             elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
@@ -93,7 +93,7 @@ class Births:
         after_birth = np.concatenate((rest, born), axis=1)
         gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
-        gain += math.log(rest.shape[1] / (rest.shape[1] + 1))  # 1/J, as above
+        gain += math.log(rest.shape[1] / (rest.shape[1] + 1))  # factor 1/J, as above
         if math.log(choices[2]) >= (gain if birth else -gain):
             return z
         moved = z.copy() if birth else z - (z > z[d])
@@ -156,7 +156,7 @@ class Births:
         phi = 0.5 * frequency / frequency.sum()
         phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
-        # EM steps; the last expectation step gives the result
+        # EM steps; the result is that of the last expectation step
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
             inside = np.bincount(self._holders, logs, len(documents))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dpmm.resolved import MixtureOptions
 
-#: Dirichlet parameter of components, per word.
+#: Dirichlet parameter of a component, per word.
 ETA = 0.5
-#: Expected number of components, for memory estimates: initial ones, and some drawn ahead.
+#: Expected number of components for estimates of memory: initial ones, and some drawn in advance.
 EXPECTED = 96
-#: First step sizes of components and of sticks, for samplers that take steps.
+#: Initial step sizes of components and of sticks, for samplers that use step sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: The concentration is drawn given its sticks, or, after Escobar and West (1995), given the number of
-#: occupied components.
+#: What the concentration is drawn from: the sticks, or, after Escobar and West (1995), the number
+#: of components with documents.
 CONCENTRATIONS = ("sticks", "ew")
 
 _GROUP = "Mixtures (--model dpmm)"
@@ -174,7 +174,7 @@ class MixtureModel(Model["MixtureOptions"]):
         k = padded(max(EXPECTED, options.dp_start))
         share = options.minibatch / facts.documents
         return {
-            f"{k} components": 8 * 8 * facts.words * k,  # in double precision, with copies
+            f"{k} components": 8 * 8 * facts.words * k,  # arrays in double precision, with copies
             "a minibatch": int(8 * share * (4 * facts.tokens + 10 * facts.documents)),
             "components of documents": 4 * facts.documents,
             "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,

@@ -37,7 +37,7 @@ TITLES = {
     "third": "third weight",
     "together": "a document and the next together",
 }
-#: Maximum number of held-out documents; each is checked for a common component with the next one.
+#: Maximum number of held-out documents checked for a component in common with the next one.
 NEIGHBOURS = 2000
 
 
@@ -108,7 +108,7 @@ class MixtureFitted(Fitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return each document's probability of each component, (n, J); for an empty one, the weights."""
         del ids, layer  # nothing is random, and there is one layer
-        # log 0 is minus infinity: documents that underflow in single precision get the weights
+        # log 0 is minus infinity; documents that underflow in single precision get the weights
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
@@ -127,7 +127,8 @@ class MixtureFitted(Fitted):
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
             theta = np.zeros(ends.shape, np.float32)
-            # the first component with a cumulative weight above u times the total, which is rounded, too
+            # the first component whose cumulative weight exceeds u times the total, which is
+            # rounded in the same way
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
@@ -173,8 +174,7 @@ class MixtureFitted(Fitted):
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
-        # the exponential of the entropy of the weights: the number of equal components with this
-        # entropy
+        # exp of the entropy of weights: the number of equal components with this entropy
         p = w[w > 0] / w.sum()
         measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]

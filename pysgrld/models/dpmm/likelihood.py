@@ -113,7 +113,7 @@ def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
     logs = np.empty((n, components))
     room = max(1, CELLS // max(1, components))
     begin = 0
-    while begin < n:  # as many documents as `CELLS` allows, at least one
+    while begin < n:  # take as many documents as `CELLS` allows, and at least one
         first = documents.indptr[begin]
         end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
         end = min(n, max(begin + 1, end))

@@ -58,8 +58,9 @@ class MixtureScorer(DensityScorer):
         NumericalError
             If a log density is not finite.
         """
-        del key  # nothing is random
-        # log 0 after an underflow of single precision does no harm: the mixture includes the prior's term
+        del key  # nothing here is random
+        # log 0, due to underflow in single precision, is harmless: the mixture includes the prior's
+        # term
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():

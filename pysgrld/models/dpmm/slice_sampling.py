@@ -129,7 +129,7 @@ class Mixture:
         u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
-        # the state starts with draws from the prior
+        # initially, components are drawn from the prior
         self._log_sticks = np.empty((2, 0))
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
@@ -187,10 +187,11 @@ class Mixture:
             If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # c does not depend on sticks here
+        if settings.concentration != "sticks":  # here, c does not depend on sticks
             self._draw_concentration()
         if not self._ordered:
-            # number occupied components from 0, and let one be born or die; all else is drawn next
+            # number the components with documents from 0, and propose a birth or death; all else is
+            # drawn next
             z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
             births = Births(documents, self.words, settings.base, self.concentration)
             choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
@@ -207,11 +208,11 @@ class Mixture:
             self._draw_concentration()
         chunks = 0
         if settings.swaps and self._ordered:
-            self._grow(0, CHUNK)  # the last occupied component may change places with the next one
+            self._grow(0, CHUNK)  # the last component with documents may swap with the next one
             self._swap_labels()
             chunks = 1
         self._allocate(documents, ids, positions, chunks)
-        # components beyond the last occupied one are removed
+        # remove components after the last one with documents
         k = int(self.z.max()) + 1
         self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
         if not settings.reuse:
@@ -348,7 +349,7 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # for each position: its component after the swap, and the former position of its stick
+        # for each position, the component after the swap, and the stick's former position
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
@@ -411,7 +412,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # else all components are reused
+        if lacking > 0:  # otherwise all components are reused
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 
@@ -472,7 +473,8 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            if name.endswith(".log_g"):  # the stored state may have another number of components
+            # the stored state may have a different number of components
+            if name.endswith(".log_g"):
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):
                 raise CheckpointError(

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: Standard deviations of a word's log weight: between slices, and at the start of its random walk.
+#: Standard deviations of a word's log weight: per slice, and at the start of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
 #: Number of Gibbs sweeps of a document at a visit.
 SWEEPS = 10
-#: Minimum token visits (tokens times sweeps) of a minibatch per cell, as a step moves all cells.
+#: Minimum number of token visits (tokens times sweeps) of a minibatch per cell of the topics,
+#: because each step moves all cells.
 VISITS_PER_CELL = 0.5
 #: Maximum number of rows of the topics: words times slices.
 MOST_ROWS = 2**31 - 1

@@ -13,7 +13,7 @@ from pysgrld.types import Block
 
 #: Shape of the gamma prior of a learned alpha_k; 1 is an exponential distribution.
 ALPHA_SHAPE = 1.0
-#: Longest step of a learned alpha; Euler steps of 1/4 widen its distribution by a seventh.
+#: Maximum step of a learned alpha; Euler steps of 1/4 widen its distribution by a seventh.
 MOST_ALPHA = 0.25
 
 

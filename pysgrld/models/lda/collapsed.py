@@ -18,7 +18,7 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
 
-#: Seconds after which a visit checks whether it should stop.
+#: Seconds between checks whether a visit should stop.
 LOOK = 0.1
 
 
@@ -145,7 +145,7 @@ class CollapsedDocuments(TokenTopics):
 
     @property
     def _topics_of_tokens(self) -> Int32s:
-        assert self.z is not None  # set, as the whole corpus is stored
+        assert self.z is not None  # it is set, because the whole corpus is stored
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:

@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Number of Gibbs sweeps of a document at a visit; if alpha is learned, few sweeps would bias it.
+#: Number of Gibbs sweeps of a document in a visit, and if alpha is learned, for which fewer would
+#: cause bias.
 SWEEPS, LEARNING_SWEEPS = 10, 30
-#: Number of topics above which a visit has more sweeps by default, and this number of sweeps: the start
-#: and the end of a visit cost as much as ten sweeps, and documents take longer to find their topics.
+#: Number of topics above which visits have more sweeps by default, and this number of sweeps:
+#: starting and ending a visit costs as much as ten sweeps, and documents take longer to find their
+#: topics.
 MANY, MANY_SWEEPS = 128, 20
 #: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
 PASSES = 100
-#: Size of a minibatch that has all documents of any corpus.
+#: Minibatch size that includes all documents of any corpus.
 _ALL_DOCUMENTS = 2**53
 
 
@@ -162,7 +164,7 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # whether training draws by minibatches of a stored corpus, without a preset
+        # whether training draws samples by minibatches of a stored corpus, without a preset
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )
@@ -173,13 +175,13 @@ class LDAModel(Model["LDAOptions"]):
             usual = usual and not (value["seed-words"] or value["keep-documents"])
             most = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = most if usual else 1
-        # None unless documents persist, as the identity of a run omits options that are None
+        # None unless documents persist, because a run's identity omits options that are None
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
             if SAMPLERS[
                 value["algo"]
-            ].draws:  # expected counts, or means of several sweeps, vary too little
+            ].draws:  # expected counts, or means over several sweeps, would vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
@@ -222,7 +224,7 @@ class LDAModel(Model["LDAOptions"]):
                 block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
             )
         elif options.algo == "ovb":
-            # an approximation has no draws from which alpha could be learned
+            # approximations have no draws from which to learn alpha
             assert alpha is not None
             documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
         else:

@@ -17,10 +17,10 @@ from pysgrld.core.restore import check_positive, put_back
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
-#: A document has converged when gamma changes by less than this on average over topics, as in
+#: A document has converged if gamma changes by less than this on average over topics, as in
 #: Hoffman's code.
 TOLERANCE = 1e-3
-#: Maximum number of passes over a document that is only read, not used for training.
+#: Maximum number of passes over a document that is not used for training.
 PASSES = 100
 
 

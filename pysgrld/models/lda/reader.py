@@ -20,7 +20,7 @@ from pysgrld.options.priors import fixed
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Maximum number of mean-field passes over a document that is only read, not used for training.
+#: Maximum number of mean-field passes over a document that is not used for training.
 PASSES = 100
 
 
@@ -38,7 +38,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     """
     if not mean_field:
         return gibbs_readers(topics, alpha)
-    assert alpha is not None  # an approximation has no draws from which alpha could be learned
+    assert alpha is not None  # approximations have no draws from which to learn alpha
     return Readers((topics,), core.MAX_COLLECTED, partial(MeanFieldReader, topics, alpha))
 
 

@@ -18,7 +18,7 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.points import Points
 from pysgrld.types import Documents, Doubles, Int32s, Key, Positions
 
-#: Name of the weights of words in a draw, and in a checkpoint.
+#: Name of the word weights in a draw and a checkpoint.
 IDF = "idf"
 #: Number of documents processed together.
 BLOCK = 4096

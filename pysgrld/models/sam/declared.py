@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.sam.resolved import SphericalOptions
 
-#: Defaults of the number of topics, and of the Dirichlet parameter of proportions.
+#: Default number of topics, and default Dirichlet parameter of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
-#: Concentrations, per word of the vocabulary: of documents, of topics, and of the topics' mean.
+#: Concentrations per word of the vocabulary: of documents, of topics, and of the topics' mean.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Number of trajectories of proportions at a visit, and number kept; for variational Bayes, the
-#: maximum number of steps.
+#: Numbers of trajectories of proportions, per visit and kept; for variational Bayes, the maximum
+#: number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
 #: Step sizes of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.

@@ -36,9 +36,10 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
-#: Target acceptance rate of the trajectories of proportions, and the rate at which their step adapts.
+#: Target acceptance rate of the proportions' trajectories, and rate at which their step size adapts
+#: to it.
 ACCEPTED, RATE = 0.8, 0.05
-#: First step size of proportions, in units of their posterior's scale 1 / sqrt(kappa).
+#: Initial step size of proportions, in units of their posterior scale 1 / sqrt(kappa).
 FIRST_STEP = 0.2
 
 
@@ -120,7 +121,7 @@ class SphericalDocuments(DocumentSampler):
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
         """Return the potential of a minibatch's documents, which samples proportions on demand."""
-        del key, draw, comm  # the energy is evaluated at the points to which topics move
+        del key, draw, comm  # unused, because the energy is evaluated while topics move
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
@@ -208,7 +209,7 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # weight of a sample of a document; the factor of the prior is sigma A_V(||mbar||) / ||mbar||
+        # weight of one sample of a document; the prior's factor is sigma A_V(||mbar||) / ||mbar||
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2
@@ -231,7 +232,7 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        # trace of the covariance of one document's gradient
+        # trace of the covariance of a single document's gradient
         trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)

@@ -32,11 +32,11 @@ from pysgrld.types import (
     Key,
 )
 
-#: Number of documents in a block of inferred proportions.
+#: Number of documents whose proportions are inferred in one block.
 BLOCK = 4096
-#: Number of trajectories for the proportions of a new document, and number of averaged ends.
+#: Number of trajectories for a new document's proportions, and how many of their ends are averaged.
 NEW = (100, 50)
-#: Number of trajectories before the first draw of a document's proportions, and between draws.
+#: Number of trajectories before a document's first draw of proportions, and between its draws.
 FIRST, FURTHER = 25, 2
 
 

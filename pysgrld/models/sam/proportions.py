@@ -158,7 +158,8 @@ def start(products: Products, topics: int) -> Doubles:
     gram = products.gram[:topics, :topics].copy()
     gram[np.diag_indices(topics)] += 1e-9 * max(1e-30, float(np.trace(gram)) / topics)
     right = products.along[:, :topics].T.copy()
-    for k in range(topics):  # the matrix is symmetric and positive, so no pivoting is needed
+    # the matrix is symmetric and positive definite, so pivoting is not needed
+    for k in range(topics):
         pivot = gram[k] / gram[k, k]
         row = right[k] / gram[k, k]
         factor = gram[:, k].copy()
@@ -166,7 +167,7 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    # contiguous by document, as the order of a sum depends on the layout of the array
+    # contiguous by document, because the order of a sum depends on the array's layout
     proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)

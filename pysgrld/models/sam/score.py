@@ -42,10 +42,10 @@ LOG_PERPLEXITY = Score(
 )
 #: Number of proportions drawn from the prior, as in the paper's code.
 DRAWS = 200
-#: Number of proportions that importance sampling draws per document; and number of samples from one
-#: such estimate to the next.
+#: Number of proportions per document drawn by importance sampling, and number of samples between
+#: such scores.
 PROPOSALS, SPARSE = 50, 20
-#: Streams of the random numbers for proportions from the prior, and for importance samples.
+#: Random streams of proportions drawn from the prior, and of importance samples.
 _PRIOR, _PROPOSAL = 201, 202
 
 
@@ -69,7 +69,7 @@ class LogPerplexity(DensityScorer):
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
         self.proposed = 0  # number of samples scored by importance sampling
-        self._better: Doubles = np.zeros(len(whole))  # log of the sum of their densities
+        self._better: Doubles = np.zeros(len(whole))  # log of the sum of these samples' densities
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
         self._work = core.Workspace()

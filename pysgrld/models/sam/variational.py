@@ -43,11 +43,11 @@ from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 BLOCK = 256
 #: Minimum value of parameters.
 LEAST = 1e-5
-#: A document has converged when the predicted gain of its next step is less than this, in nats.
+#: A document has converged if the predicted gain of its next step, in nats, is less than this.
 TOLERANCE = 1e-4
-#: Maximum change of the logarithm of a parameter in a step.
+#: Maximum change of a parameter's logarithm in one step.
 LONGEST = 2.0
-#: Damping of the first step, and factor on the damping after a refused step.
+#: Initial damping, and factor by which a rejected step increases the damping.
 DAMPING, MORE = 1.0, 8.0
 
 
@@ -223,7 +223,7 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     least = np.full(right.shape[1], np.inf)
     for i in range(k):
         least = np.minimum(least, matrix[i, i])
-        # if the matrix is not positive definite, the solution is unusable
+        # with a matrix that is not positive definite, the solution is unusable
         matrix[i, i, matrix[i, i] <= 0.0] = np.inf
         share = matrix[i + 1 :, i] / matrix[i, i]
         matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
@@ -256,7 +256,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         for _ in range(passes):
             now = block[:, going]
             expansion = expand(now, gram, toward[:, going], law)
-            # a parameter at its minimum stays there if the gradient is negative
+            # a parameter at its minimum stays there while the gradient is negative
             held = (now <= LEAST) & (expansion.gradient < 0.0)
             gradient = np.where(held, 0.0, expansion.gradient)
             matrix = expansion.curvature + damping[going] * expansion.metric
@@ -349,7 +349,8 @@ class VariationalDocuments(DocumentSampler):
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
         """Return the potential of a minibatch's documents, which fits them on demand."""
-        del key, draw, comm  # not random; evaluated at the points to which topics move
+        # unused: nothing is random, and the energy is evaluated while topics move
+        del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
