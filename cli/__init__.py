@@ -91,7 +91,7 @@ class Sgmc(click.Group):
         """
         try:
             result = super().invoke(ctx)
-            if sys.stdout is not None:  # closed by the parent process
+            if sys.stdout is not None:  # standard output is None if the parent process closed it
                 sys.stdout.flush()
         except BrokenPipeError:
             _give_up(1)
@@ -116,7 +116,7 @@ class Sgmc(click.Group):
         try:
             if sys.stderr is not None and not sys.stderr.closed:
                 sys.stderr.flush()
-        except OSError:  # otherwise Python would exit with code 120 because of the unwritten lines
+        except OSError:  # otherwise Python would exit with code 120, because lines remain unwritten
             _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -134,7 +134,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     if line:
         try:
             echo(line, err=True)
-        except OSError:  # standard error is closed: only the exit code can report the error
+        except OSError:  # standard error is closed, so only the exit code can report the error
             _give_up(2)
     return code
 

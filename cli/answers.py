@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import Between
 
-#: Characters of a small bar chart, lowest bar first, and maximum number of groups per topic.
+#: Characters of a small bar chart, from the lowest bar up; and maximum number of groups per topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11

@@ -18,9 +18,9 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: Number of words shown for a topic, and for each part of a topic that mixes several.
+#: Number of words shown for a topic, and for each part of a topic that mixes several topics.
 _WORDS, _PART = 6, 4
-#: Warn if the topics have more than this probability on words that are not in the corpus.
+#: Probability on words outside the corpus above which a warning is given.
 _UNKNOWN = 0.2
 
 

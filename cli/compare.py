@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of words that ``--news`` prints for a new topic.
 HEADLINE = 5
-#: A topic's probability on words that the other run lacks is printed if it is at least this.
+#: Minimum probability of a topic on words lacking in the other run, at which it is printed.
 TOLD = 0.01
 
 

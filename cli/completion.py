@@ -16,7 +16,7 @@ from .terminal import echo, write
 from .values import of_option
 
 #: For each shell: the environment variable of the base folder, its default in the home folder, the
-#: path of the script in the base folder, and advice in case the shell does not read that path.
+#: script's path in the base folder, and advice if the shell does not read that path.
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),
@@ -29,7 +29,7 @@ _PLACES = {
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/sgmc.fish", ""),
 }
 
-#: Text that occurs in every completion script of sgmc, and in no other file.
+#: Text that is in every completion script of sgmc, and in no other file.
 _MARK = b"_SGMC_COMPLETE"
 
 _SHELL = Value(choice(*_PLACES), "SHELL")

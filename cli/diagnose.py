@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Default number of words shown of a topic in the table of replicates.
 TOP_SHOWN = 8
-#: Maximum width of the column of counterparts in the other chains; if wider, only JSON has them.
+#: Maximum width of the column of counterparts in other chains; a wider column is only in JSON.
 WIDEST = 24
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: With more columns than this, the tables list only topics that surely differ.
+#: Number of columns above which tables list only topics that surely differ.
 WHOLE = 4
-#: Maximum and minimum width to which the names of topics are cut.
+#: Maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
 #: Maximum width of a shown value of a column.
 _VALUE = 12
@@ -350,7 +350,8 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: abs(pair[0].difference.mean)))
     largest.sort(key=lambda pair: -abs(pair[0].difference.mean))
     rows, values = [], []
-    firsts = {comparison.first for comparison in comparisons}  # a single value is the reference
+    # if there is a single value, it is the reference
+    firsts = {comparison.first for comparison in comparisons}
     for topic, pair in largest:
         i = place[topic.topic]
         if whole or test.differs[i]:

@@ -94,7 +94,8 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # parent, or all commands
+    # the parent command, or all commands
+    related = [path[:-1]] if path else [(name,) for name in COMMANDS]
     see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [
         f'.TH {name.upper()} 1 "" "sgmc {version}" "sgmc"\n'

@@ -24,13 +24,13 @@ from .values import of_option, runs, takes_path
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 SHORT = {"topics": "-k"}
-#: Maximum number of characters of a typed value that a message repeats.
+#: Maximum number of characters of a typed value repeated in a message.
 LONGEST = 60
-#: Minimum similarity of a suggested option to the typed one, from 0 to 1 (`difflib`).
+#: Minimum similarity, from 0 to 1 (`difflib`), of a suggested option to the typed one.
 ALIKE = 0.75
 #: Maximum width of the left column of a help text.
 COLUMN = 28
-#: Key of the flag in a command's context that makes help show every option.
+#: Key, in a command's context, of the flag that makes the help show all options.
 ALL = "pysgrld.help_all"
 
 
@@ -215,7 +215,7 @@ def options_of_training(
     )
 
 
-#: Heading of the options on the reading of documents.
+#: Heading of the options for reading documents.
 READ_GROUP = "How documents are read"
 #: Names of the options for reading documents with the vocabulary of an existing run.
 READING = (

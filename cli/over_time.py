@@ -12,8 +12,8 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: For each topic, number of printed time slices, of words per slice, of words with a measured
-#: change, and of rising or falling words printed.
+#: Numbers printed for each topic: time slices, words per slice, words whose change is measured, and
+#: rising or falling words.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 

@@ -18,7 +18,7 @@ from .values import files
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
 #: Shortest time limit of the printed batch script, in hours.
 _SHORTEST = 1
-#: Memory that the batch script requests in addition, as a fraction of the estimate.
+#: Additional memory that the batch script requests, as a fraction of the estimate.
 _SPARE = 0.25
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Seconds between lines of a batch log at first, and after the first `FIRST` seconds.
+#: Seconds between lines of a batch log: at first, and after the first `FIRST` seconds.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
@@ -71,19 +71,20 @@ class Screen(logging.Handler):
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         try:
             is_terminal = sys.stderr.isatty()
-        except (AttributeError, ValueError, OSError):  # closed by the parent process
+        # standard error is missing if the parent process closed it
+        except (AttributeError, ValueError, OSError):
             is_terminal = False
         self.terminal = is_terminal and not json_log and not quiet
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            None  # time of the first report on the reading of a corpus, and bytes read by then
+            None  # time of the first report on reading a corpus, and bytes read by then
         )
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None
 
     def __enter__(self) -> Self:
-        leave_in_order()  # from now on Ctrl-C raises an exception, so that open files are closed
+        leave_in_order()  # from here on, Ctrl-C raises an exception, so that open files are closed
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -144,7 +145,7 @@ class Screen(logging.Handler):
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
         widths = model_of(options["model"]).resolved.of(options).widths
-        topics = ""  # stays empty if the model determines the number of topics
+        topics = ""  # empty if the model determines the number of topics
         if len(widths) == 1:
             topics = f" with {plural(widths[0], 'topic')}"
         elif widths:
@@ -191,7 +192,7 @@ class Screen(logging.Handler):
             return
         total = f" of {p.iterations:,}" if p.iterations else ""
         line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
-        # for replicates, `train_seconds` includes the time of the Gibbs sweeps
+        # for replicates, `train_seconds` includes the Gibbs sweeps' time
         if p.iterations and p.iteration and p.unit != "replicate":
             remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(remaining)} left"
@@ -296,7 +297,7 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.clear()
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-        except Exception:  # standard error may be closed; the run continues
+        except Exception:  # standard error may be closed, but the run continues
             return
         with contextlib.suppress(Exception):
             if self._bar is not None:
@@ -312,7 +313,7 @@ class Screen(logging.Handler):
     def _time_left(self, read: int, total: int) -> str:
         """Return text about the remaining reading time, estimated from the speed so far."""
         now = time.monotonic()
-        if self._first is None or read < self._first[1]:  # the reading of another corpus has begun
+        if self._first is None or read < self._first[1]:  # reading of another corpus has begun
             self._first = now, read
         since, before = self._first
         if read == before:
@@ -333,13 +334,15 @@ class Screen(logging.Handler):
 
                 self._close()
                 shape = (
-                    "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # fits 80 columns
+                    # this fits into 80 columns
+                    "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"
                 )
                 if total is None:
                     shape = "{desc} {n:,}, {elapsed}{postfix}"
                 self._bar = tqdm(
                     total=total,
-                    initial=done,  # units finished before the bar began do not count for its speed
+                    # units finished before the bar started do not count for the speed
+                    initial=done,
                     desc=title,
                     bar_format=shape,
                     leave=False,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Default of ``--rank-timeout``, in seconds.
 PATIENCE = 1800.0
-#: Seconds to wait before all processes are ended, so that the launcher can print the error.
+#: Seconds to wait before ending all processes, so that the launcher can print the error.
 PASSED_ON = 0.5
 
 

@@ -23,7 +23,7 @@ from .options import (
     word_order,
 )
 
-#: Default name of the page, in the folder of the run.
+#: Default name of the page in the run's folder.
 PAGE = "report.html"
 
 

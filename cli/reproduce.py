@@ -18,7 +18,7 @@ from .terminal import echo
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
 
-#: Default folder of the results, with one folder for each experiment.
+#: Default folder of results, with a folder for each experiment.
 OUT = "sgmc-reproduce"
 
 
@@ -30,7 +30,7 @@ def patterns(value: str) -> tuple[str, ...]:
     return names
 
 
-#: Printed instead of a verdict if --quick is given.
+#: Printed in place of a verdict if --quick is given.
 QUICK = "it works, and --quick shows no more than that: leave it out to compare with the paper"
 
 
@@ -125,7 +125,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
         padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in rest)]
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
-    # a small part of the experiment cannot test the paper's claim
+    # a small part of an experiment cannot test the paper's claim
     for sentence in [QUICK] if quick else report.sentences:
         echo(f"found: {sentence}")
     echo(f"written: {', '.join(map(str, report.files))}")
@@ -136,7 +136,8 @@ def cell(value: Any) -> str:
     if value is None or value != value:  # NaN
         return "-"
     if isinstance(value, float):
-        if 0.0 < abs(value) < 0.01:  # two significant digits: three decimals would show 1e-5 as 0
+        # two significant digits, because three decimals would show 1e-5 as 0
+        if 0.0 < abs(value) < 0.01:
             return f"{value:.2g}"
         return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
     return str(value)

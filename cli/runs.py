@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: Columns that are left-aligned, and columns that are dropped, in this order, if space is short.
+#: Left-aligned columns; and columns dropped if space is short, in order.
 LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 
@@ -49,7 +49,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     root = ROOT if folder is None else Path(folder)
     if folder is not None and not is_there(root) and is_there(ROOT / folder):
-        root = ROOT / folder  # a search, given by its name in the default folder as runs are
+        root = ROOT / folder  # a search named like a run, in the default folder
     found = list(list_runs(root))
     if prune:
         _prune(found)
@@ -93,7 +93,7 @@ def _prune(found: list[ListedRun]) -> None:
     for run in found:
         try:
             deleted += prune(run.path)
-        except SgmcError as error:  # continue with the other runs
+        except SgmcError as error:  # go to the next run
             echo(f"sgmc: warning: {error}", err=True)
     echo(f"{plural(deleted, 'checkpoint')} deleted", err=True)
 

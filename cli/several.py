@@ -16,7 +16,7 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: The scores of at most this many chains are listed one by one; for more, their range is printed.
+#: Maximum number of chains whose scores are listed singly; for more chains, a range is printed.
 EACH = 6
 
 
@@ -76,7 +76,7 @@ class SeveralScreen(Screen):
             )
         elif values[0] not in self._said:
             self._said.add(values[0])
-            # a line reported before the chain has started applies to all chains
+            # a line from before the chain's start applies to all chains
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             super().note(line, values[1])
 

@@ -28,19 +28,20 @@ from pysgrld.options.paths import is_there, read_input
 from .options import Described, flag, given, plain
 from .terminal import echo, named, standard_output
 
-#: Default number of seconds before the time limit at which SLURM is to send its signal. SLURM looks
-#: every 30 seconds and may send the signal 60 seconds early; writing a checkpoint takes time, too.
+#: Default number of seconds before the time limit at which SLURM shall send its signal. SLURM
+#: checks every 30 seconds and may send it 60 seconds early; writing a checkpoint takes time, too.
 NOTICE = 180
-#: Maximum number of jobs in an array, and the default limit of SLURM.
+#: Maximum number of jobs in an array, and SLURM's default limit.
 MOST_JOBS, USUAL_JOBS = 100_000, 1000
 #: Maximum size, in bytes, of the file of ``--setup``.
 LARGEST = 1 << 20
 #: Default maximum number of times that a job is requeued, unless its command detects by itself that
 #: restarts make no progress.
 RESTARTS = 20
-#: Minimum time limit in seconds with the default notice, and minimum seconds beyond a given notice.
+#: Minimum time limit in seconds with the default notice; and minimum seconds by which a time limit
+#: must exceed a given notice.
 SHORTEST, BESIDE = 600, 60
-#: Options of ``sbatch`` that the script sets itself, so that ``--sbatch`` must not.
+#: Options of ``sbatch`` set by the script, which ``--sbatch`` must not set.
 _OWN = {
     *("job-name", "J", "ntasks", "n", "cpus-per-task", "c", "time", "t", "signal", "requeue"),
     *("no-requeue", "open-mode", "array", "a", "nodes", "N", "ntasks-per-node", "mem"),
@@ -352,7 +353,7 @@ def _bytes(memory: str | None) -> int | None:
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: Options with which several jobs of an array write parts of one result.
+#: Options by which several jobs of an array write parts of one result.
 _SHARING = ("--shard", "--part", "--task")
 
 
@@ -372,7 +373,7 @@ def _check_folders(commands: list[tuple[str, ...]]) -> None:
 
 # ---- the script
 
-#: Seconds after the end of one rank until the remaining ranks are killed.
+#: Seconds after one rank's end at which remaining ranks are killed.
 LAST_RANK = 30
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -585,7 +586,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
     """Quote a word for the shell, in which names in braces become variables."""
     if not _PLACE.search(word):
         return shlex.quote(word)
-    pieces = _PLACE.split(word)  # text, name, text, name, ..., text
+    pieces = _PLACE.split(word)  # alternately text and name, from text to text
     text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
     text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]
     return f'"{"".join(text)}"'

@@ -15,7 +15,7 @@ import click
 
 from pysgrld.errors import OutputError
 
-#: Maximum width of a paragraph, in columns, however wide the terminal is.
+#: Maximum width of a paragraph in columns, even on a wider terminal.
 PARAGRAPH = 100
 #: Characters that a terminal interprets: control characters, line ends, and direction marks.
 _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

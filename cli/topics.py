@@ -47,17 +47,17 @@ FOUND = (
     "Found: chains that have the topic. A topic found in 4 of 4 chains is in about "
     "19 of 20 further chains, 3 of 4: 4 in 5, 2 of 4: 1 in 3. Weight and words: mean of these chains."
 )
-#: Explanation of the numbers in brackets, printed after words with a low effective sample size.
+#: Explanation of the numbers in brackets after words with a low effective sample size.
 ROUGH = "In brackets: effective sample size of a word, if below 100; its interval is wider for it."
 #: Explanation of the column "NPMI".
 COHERENCE = "NPMI: do the first ten words occur together? 0: by chance, 1: always."
 #: Explanation of the order of words, for words that are printed with their probabilities.
 ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
-#: Minimum terminal width at which the most probable words get a column of their own.
+#: Minimum terminal width at which the most probable words have their own column.
 WIDE = 110
-#: Minimum terminal width at which the distinctiveness of topics is listed.
+#: Minimum terminal width at which topics' distinctiveness is listed.
 ROOMY = 72
-#: Number of screen rows not used for topics: heading, line on omitted topics, and next prompt.
+#: Number of screen rows reserved for other lines: heading, line on omitted topics, next prompt.
 BESIDE = 10
 
 
@@ -409,7 +409,7 @@ def _show(
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # width of the column of words if probabilities follow
+    )  # width of the word column if probabilities follow
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""

@@ -113,9 +113,10 @@ def command(
     until the held-out perplexity has converged. Defaults are in [brackets]. These are the options
     that most people use; --help-all shows all of them, by model.
     """
-    # SIGUSR2 requests a checkpoint. It is ignored before the run begins and after it has ended.
+    # SIGUSR2 requests a checkpoint. Before and after a run it is ignored.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    for number in (signal.SIGINT, signal.SIGTERM):  # must not change the exit code as Python exits
+    # a signal must not change the exit code while Python exits
+    for number in (signal.SIGINT, signal.SIGTERM):
         atexit.register(signal.signal, number, signal.SIG_IGN)
     if quiet and verbose:
         raise UsageError("-q and -v contradict each other: give one")

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
-#: Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * UNIT).
+#: Fixed-point unit of Rao-Blackwellised counts, to which a probability p adds round(p * UNIT).
 UNIT = 1 << 24
 
 
@@ -174,7 +174,7 @@ class Others:
         return iter(self[:].tolist())
 
 
-#: Ascending positions of documents in a corpus: a list, or all except the listed ones.
+#: Ascending positions of documents in a corpus, as a list, or as all but listed ones.
 Positions = Int64s | Others
 
 
@@ -302,9 +302,9 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: Approximate ratio of the topics' variance given the counts to their posterior variance; and the
-#: noise inflation up to which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the
-#: draws are of".
+#: Approximate ratio of the topics' variance given counts to their posterior variance; and the noise
+#: inflation up to which draws vary as the posterior does (docs/choosing-a-sampler.md, "What the
+#: draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
@@ -324,7 +324,7 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Steps of the noise-free warm-up: large and decaying, with the largest early gain measured.
+#: Steps of the noise-free warm-up, large and decaying, with the largest measured early gain.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
@@ -346,7 +346,7 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
 
 
-#: Weight of a minibatch in running scales, as in the code of the authors of deep LDA.
+#: Weight of a minibatch in running scales, as in the code by deep LDA's authors.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 
 

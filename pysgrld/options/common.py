@@ -42,11 +42,11 @@ SEGMENTED = (
     *("spanish", "swedish"),
 )
 
-#: For models with a Dirichlet prior on the proportions of documents.
+#: Option of models with a Dirichlet prior on documents' proportions.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K and length: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn")  # fmt: skip
-#: For models that may begin with clusters of the topics of short chains.
+#: Option of models that may start from clusters of short chains' topics.
 STARTS = Option(integer(1, 64),
                 "by the corpus, 1 to 16; 1 with seed words, and of presets, gibbs, cgs, ovb, hsvg",
                 "short chains, of a warm-up each, whose topics in clusters training begins with: chains "
@@ -243,5 +243,5 @@ def spelled(name: str, value: Any) -> Any:
         return value
     try:
         return spell(value)
-    except UsageError:  # the record is damaged
+    except UsageError:  # this means that the record is damaged
         return value

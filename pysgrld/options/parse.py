@@ -301,7 +301,7 @@ def schedule(value: str) -> tuple[float, float, float]:
     return a, b, c
 
 
-#: Names of languages by code; the languages with a list of stop words come first.
+#: Names of languages by code; languages with a stop-word list come first.
 LANGUAGES = {
     **{"da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french"},
     **{"de": "german", "id": "indonesian", "it": "italian", "no": "norwegian", "pt": "portuguese"},
@@ -317,7 +317,7 @@ LANGUAGES = {
     **{"ta": "tamil", "te": "telugu", "th": "thai", "tr": "turkish", "uk": "ukrainian"},
     **{"ur": "urdu", "vi": "vietnamese", "cy": "welsh"},
 }
-#: Number of languages, the first ones in `LANGUAGES`, that are detected without a library.
+#: Number of languages, first in `LANGUAGES`, that are detected without a library.
 LISTED = 13
 
 
@@ -381,7 +381,7 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: The words for all fields, and for no field.
+#: The words that stand for all fields, and for no field.
 EVERYTHING, NOTHING = "all", "none"
 
 
@@ -456,5 +456,5 @@ def size(value: str) -> int:
     return int(number)
 
 
-#: Parses auto, all, none, or a size in bytes.
+#: Parser of auto, all, none, or a size in bytes.
 kept_text = or_word(size, "auto", "all", "none")

@@ -20,21 +20,21 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
-#: Milliseconds between two checks whether to stop waiting for a pipe.
+#: Milliseconds between checks whether to stop waiting for a pipe.
 _BEAT = 100
-#: Number of characters that a message shows of the start, and of the end, of a long path.
+#: Number of characters of a long path that a message shows from its start and from its end.
 _FIRST, _LAST = 120, 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
-#: Number of bytes that are read at a time.
+#: Number of bytes read at a time.
 _PIECE = 1 << 20
 
-#: Function that is called repeatedly, with the path of a pipe, while this thread waits for the
-#: pipe. It may raise an error to stop waiting, as `pysgrld.run.StopFlag` does.
+#: Function called repeatedly, with a pipe's path, while this thread waits for the pipe. It may
+#: raise an error to stop the wait, as `pysgrld.run.StopFlag` does.
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
-#: Class of the error if the system refuses to look a path up, or None to raise no error.
+#: Class of the error raised if the system refuses to look up a path, or None for no error.
 Refusal = type[SgmcError] | None
 
 
@@ -43,7 +43,7 @@ class Kind(enum.Enum):
 
     FILE = "file"
     FOLDER = "folder"
-    #: A named pipe, a terminal or another device: it can be read only once, or never ends.
+    #: A named pipe, a terminal or another device, which can be read only once or never ends.
     STREAM = "stream"
 
 
@@ -171,7 +171,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
         OSError,
         ValueError,
         RuntimeError,
-    ) as error:  # RuntimeError: links in a circle, before Python 3.13
+    ) as error:  # RuntimeError: circular links, before Python 3.13
         if isinstance(error, FileNotFoundError):
             error = OSError(errno.ENOENT, "the current folder was removed")
         if isinstance(error, RuntimeError):
@@ -276,7 +276,7 @@ class _Stream(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file descriptor."""
-        if not self.closed and self._descriptor:  # standard input stays open
+        if not self.closed and self._descriptor:  # standard input is left open
             os.close(self._descriptor)
         super().close()
 
@@ -303,7 +303,7 @@ def open_input(path: str | Path) -> io.RawIOBase:
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        # not sys.stdin: a thread that waits for input would hold its lock when Python ends
+        # not sys.stdin, because a thread that waits for input would hold its lock when Python exits
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:

@@ -203,8 +203,7 @@ PEERS = (
 )
 
 
-#: Names of other tools' models, as typed after ``--model``, with advice on what replaces them in
-#: sgmc.
+#: Names of other tools' models, as typed after ``--model``, with advice on sgmc's replacement.
 MODELS_OF_PEERS = {
     "hdp": "sgmc search compares numbers of topics; topics that --topics leaves over stay unused",
     "ctm": "correlations of topics are in sgmc report; no model has them as its prior",
@@ -216,8 +215,7 @@ MODELS_OF_PEERS = {
 }
 
 
-#: Methods of other tools' models, each with sgmc's method and a remark, or with advice if it has
-#: none.
+#: Methods of other tools' models, each with sgmc's method and a remark, or else with advice.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
     "show_topics": ("topics_frame", ""),

@@ -11,9 +11,9 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: The word for a learned prior, in place of its number.
+#: The word that stands for a learned prior in place of a number.
 LEARN = "learn"
-#: Initial value and prior mean of a learned eta; also the default of a fixed eta up to 100 topics.
+#: Initial value and prior mean of a learned eta; also the default fixed eta for up to 100 topics.
 ETA = 0.05
 #: Names of the parameter blocks that hold learned priors.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
@@ -44,7 +44,7 @@ def usual_topics(tokens: int) -> int:
     return step * round(k / step)
 
 
-#: Default maximum number of short chains that training begins with.
+#: Default maximum number of short chains from which training starts.
 STARTS = 16
 
 

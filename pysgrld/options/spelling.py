@@ -11,28 +11,28 @@ import re
 import unicodedata
 from functools import cache
 
-#: Start of the record of the built-in rule of words; versions describe this rule differently.
+#: Start of the record of the built-in rule for words, which versions describe differently.
 BUILT_IN = "built in: "
 
-#: Default-ignorable characters (first, last): soft hyphen, joiners, marks of direction, variation
-#: selectors, fillers. The zero-width space, which separates words, is not among them.
+#: Default-ignorable characters as ranges (first, last): soft hyphen, joiners, direction marks,
+#: variation selectors, fillers. The zero-width space is excluded, because it separates words.
 _IGNORABLE = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
     *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
     *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
-#: Enclosing marks, as a circle around a letter.
+#: Enclosing marks, such as a circle around a letter.
 _ENCLOSING = (
     *((0x488, 0x489), (0x1ABE, 0x1ABE), (0x20DD, 0x20E0), (0x20E2, 0x20E4), (0xA670, 0xA672)),
 )
-#: Characters that are left out of text, by code point.
+#: Characters left out of text, by code point.
 _LEFT_OUT: dict[int, str | None] = {
     code: None for first, last in (*_IGNORABLE, *_ENCLOSING) for code in range(first, last + 1)
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
-#: Ranges of code points from 0x80 on that may contain marks: all other planes hold ideographs,
+#: Ranges of code points from 0x80 on that may contain marks; all other planes have ideographs,
 #: private use or nothing.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}

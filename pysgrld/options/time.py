@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: Periods that a slice may be, and the maximum number of slices that may be given instead; it is
-#: limited because each slice has a row of the topics for every word.
+#: Periods that a slice may have, and maximum number of slices. The number is limited because the
+#: topics have a row for each word in each slice.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 

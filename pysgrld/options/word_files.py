@@ -48,7 +48,7 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
         raise CorpusError("this is not UTF-8: save the file as UTF-8", path, line) from None
 
 
-#: Largest size of a file in bytes.
+#: Maximum size of a file in bytes.
 LARGEST = 64 << 20
 #: Maximum number of words of a phrase.
 LONGEST = 10
@@ -119,17 +119,16 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: A seed word as the user names it: a word, the start of words followed by *, or the number of a
-#: column.
+#: A seed word as named by the user: a word, the start of words followed by *, or a column number.
 Pattern = str | int
-#: Topics by name, in their order, each with its seed words.
+#: Topics by name, in order, each with its seed words.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
-#: Seed words that are in a vocabulary, each with its number.
+#: Seed words found in a vocabulary, each with its number.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
-#: All seeds of a topic together count as this fraction of an average topic's tokens.
+#: Total weight of a topic's seeds, as a fraction of an average topic's tokens.
 WEIGHT = 0.01
-#: Largest size of a file in bytes.
+#: Maximum size of a file in bytes.
 LARGEST_SEEDS = 16 << 20
 #: Maximum number of characters of a topic's name.
 LONGEST_NAME = 200
@@ -227,7 +226,7 @@ def read_seed_words(path: str) -> SeedWords:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
 
 
-#: For models with topics that are distributions over words, mixed by documents.
+#: Options of models whose topics are distributions over words that documents mix.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
         str,

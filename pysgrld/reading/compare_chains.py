@@ -35,19 +35,20 @@ from pysgrld.run.identity import mismatch
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Number of top words per topic for which R-hat of the probability is computed.
+#: Number of each topic's top words for whose probabilities R-hat is computed.
 TOP = 10
-#: A topic has moved if its first half overlaps the second half of another row of the chain by this
-#: much more than the second half of its own row.
+#: Minimum excess of the overlap between a topic's first half and another row's second half, over
+#: the overlap with its own second half, for the topic to have moved.
 MOVED = 0.1
-#: Remark if the chains have too few full samples in common, and only top-word samples are compared.
+#: Remark if only top-word samples are compared, because the chains have too few full samples in
+#: common.
 _FEW_FULL = (
     f"fewer than {FEWEST} full samples in common: topic weights and predictions are not compared"
 )
-#: Options that may differ between compared chains.
+#: Options that may differ between the compared chains.
 _OTHERS = frozenset({"--seed", "--chain-id"})
-#: Options that may also differ if every chain chose its default itself: the choice depends on the
-#: held-out documents and the first minibatch, which depend on the seed; it changes no distribution.
+#: Options that may also differ if all chains used defaults. A default depends on held-out documents
+#: and the first minibatch, hence on the seed, but changes no distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
@@ -209,7 +210,7 @@ def compared(
         common = _in_common(chains, burn_in, layer_index)
         try:
             return _compare(chains, *common, not burn_in, top, layer_index, tell)
-        except MissingInputError:  # a run in training may have thinned its samples meanwhile
+        except MissingInputError:  # a run that is training may have deleted samples in the meantime
             if _in_common(chains, burn_in, layer_index) == common:
                 raise
 
@@ -308,8 +309,8 @@ def _compare(
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
         is_scored, full = False, [[] for _ in chains]
-    # topics are read twice: once to match them, once to compute R-hat; with top-word samples, a
-    # further pass over the full samples scores documents
+    # topics are read twice, for matching and for R-hat; with top-word samples, another pass over
+    # full samples scores documents
     passes = 1 if fitted.likeness is None else 2
     total = len(chains) * (passes * len(steps[0]) + (len(full[0]) if slim else 0))
     done = itertools.count(1)
@@ -334,7 +335,7 @@ def _compare(
         )
     contraction: tuple[float, ...] = ()
     if compared.shares is not None:
-        # samples may exist although no checkpoint has been written yet
+        # samples may exist before the first checkpoint is written
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
     kept_steps = [chain.kept(slim=slim) for chain in chains]
@@ -371,15 +372,15 @@ def _compare(
 def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int) -> _Compared:
     """Match the topics of all chains, and compute R-hat of their weights and top words."""
     chains = draws.chains
-    halves = [_halves(chain, draws, layer_index) for chain in chains]  # each of shape (2, K, V)
+    halves = [_halves(chain, draws, layer_index) for chain in chains]  # these have shape (2, K, V)
     means = (
         _means(chains, halves, layer_index) if draws.all else [pair.mean(axis=0) for pair in halves]
     )
     matched = match(means, likeness)
     order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
-    if len(chains) == 1:  # overlap of the two halves of each topic
+    if len(chains) == 1:  # overlap between the two halves of each topic
         least = likeness.overlap(*halves[0])
-    # count the topics that are clearly nearer to another topic's second half than to their own
+    # count topics that are clearly nearer to another topic's second half than to their own
     moved = []
     for early, late in halves:
         partner = assign(likeness.similarity(early, late))

@@ -17,11 +17,11 @@ from pysgrld.evaluate.convergence import Convergence
 from pysgrld.evaluate.matching import SAME
 from pysgrld.types import Doubles
 
-#: Chains are called mixed if split R-hat is below this; strict standards require 1.01.
+#: Split R-hat below which chains are regarded as mixed; strict standards require 1.01.
 MIXED = 1.1
 #: Name of the log score of held-out documents, by the unit of prediction.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
-#: Maximum number of topics, of words and of chains shown in the repr of a `Diagnosis`.
+#: Maximum number of topics, words and chains in the repr of a `Diagnosis`.
 SHOWN = 10
 
 
@@ -285,10 +285,11 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     return not quantity.rhat >= MIXED  # NaN, for a quantity that never changes, counts as mixed
 
 
-#: Minimum overlap of the two least similar chains at which a further chain had the topic in 9 of 10
-#: cases (docs/internals/report.md), by the number of chains; more than four chains count as four.
+#: Minimum overlap between the two least similar chains at which another chain had the topic in 9 of
+#: 10 cases (docs/internals/report.md), by number of chains, at most four.
 FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
-#: With only two chains, a topic is firm only if its share is at least this multiple of the average.
+#: With only two chains, a topic must also have at least this multiple of the average share to be
+#: firm.
 LARGE = 1.25
 
 

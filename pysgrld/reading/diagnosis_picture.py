@@ -12,9 +12,9 @@ from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import LOG_OF, MIXED, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 
-#: Colours of good values, and of bad ones.
+#: Colours of good and of bad values.
 GOOD, BAD = COLOURS[2], COLOURS[0]
-#: Greatest R-hat in the picture; greater values are drawn at this one.
+#: Greatest R-hat in the picture, at which greater values are drawn.
 GREATEST = 4.0
 
 

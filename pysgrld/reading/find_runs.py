@@ -19,7 +19,7 @@ from pysgrld.run import RunDirectory, chains_of, latest_run
 from pysgrld.run.choose import ROOT, named_folder
 from pysgrld.run.layout import is_run
 
-#: Number of bytes to read from the end of ``metrics.jsonl``; they contain its whole last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its whole last line.
 _END = 1 << 16
 
 
@@ -261,5 +261,5 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
                 yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)
-        except MissingInputError:  # the list states why the run cannot be read
+        except MissingInputError:  # the list shows why the run cannot be read
             yield path

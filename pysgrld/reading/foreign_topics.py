@@ -16,9 +16,10 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
-#: Start of the first line of MALLET's state; accepted names of a table's column of probabilities.
+#: Start of the first line of a MALLET state; and accepted names of a table's column of
+#: probabilities.
 _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
-#: Minimum mean number of words per topic; with fewer, the file has only top words, no
+#: Minimum mean number of words per topic, below which the file has only top words, not
 #: distributions.
 _WORDS = 30
 

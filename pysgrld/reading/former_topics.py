@@ -22,11 +22,12 @@ from pysgrld.run.files import replace_file
 from pysgrld.run.tensors import DamagedError, encode, view
 from pysgrld.types import Doubles, Floats
 
-#: The file in a run's folder with the topics: ``phi``, (V, K or more), over the former run's words.
+#: File with the earlier run's topics in a run's folder: ``phi``, (V, K or more), over the earlier
+#: run's words.
 FORMER = "former-topics.safetensors"
-#: A topic is still the same if its overlap with the former topic is at least this.
+#: Minimum overlap with the earlier topic at which a topic is still the same.
 STILL_THE_SAME = 0.5
-#: Number of words that are compared in one block.
+#: Number of words compared in one block.
 _WORDS = 8192
 
 

@@ -36,14 +36,14 @@ from pysgrld.types import Documents, Doubles
 
 #: Maximum number of documents that are inferred in one block.
 DOCUMENTS = 4096
-#: Maximum number of bytes for the draws of a block; with many topics and samples, a block has fewer
+#: Maximum number of bytes of a block's draws; with many topics and samples, a block has fewer
 #: documents.
 ROOM = 1 << 26
-#: Number of documents for which quantiles are computed in one block.
+#: Number of documents whose quantiles are computed in one block.
 _TOGETHER = 128
-#: Number of documents of a part; it is smaller if several processes divide the parts among them.
+#: Number of documents per part, and a smaller one for several processes that divide the parts.
 PART, SHARED_PART = 1_000_000, 50_000
-#: File in a folder of parts with the record of the inference and its input. Programs that read a
+#: File with the record of an inference and its input, in a folder of parts. Programs that read a
 #: folder of tables ignore names that begin with an underscore.
 RECORD = "_parts.json"
 _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
@@ -130,7 +130,7 @@ def infer(
             if steps:
                 theta, low, high = _drawn(results, documents, first, steps, layer_index, repetition)
                 empty = np.flatnonzero(lengths == 0)
-                if len(empty):  # the prior's mean is exact; the mean of draws is only near it
+                if len(empty):  # the prior mean is exact, unlike the mean of draws
                     wordless = documents.take(empty)
                     theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:
@@ -175,11 +175,11 @@ def _write_rows(
         with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as inferred:
             for block in inferred:
                 writer.write(block)
-                file.flush()  # so that the reader of a pipe gets these rows at once
+                file.flush()  # flush, so that a pipe's reader gets these rows at once
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())
     finally:
-        writer.end(documents)  # also needed after an error: the writer must release the file
+        writer.end(documents)  # also after an error, because the writer must release the file
     return Inferred(documents, empty)
 
 

@@ -12,12 +12,12 @@ from pysgrld.chain.exact import by_chain
 from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.types import Array, Doubles
 
-#: Minimum number of kept samples for an interval.
+#: Minimum number of stored samples for an interval.
 ENOUGH = 20
-#: Fraction of the draws that lies within an interval.
+#: Fraction of the draws within an interval.
 SHARE = 0.9
-#: Minimum effective sample size; smaller estimates are raised to it, as few draws of slow chains
-#: cannot measure less.
+#: Minimum effective sample size, to which smaller estimates are raised, because few draws of slow
+#: chains cannot measure less.
 LEAST = 2.5
 
 
@@ -118,7 +118,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # n is at least 2 even for a single draw, as the factor is infinite at n = 1
+        # n is at least 2 even with a single draw, because the factor is infinite at n = 1
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
@@ -195,7 +195,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    for pattern in np.unique(has, axis=1).T:  # one block for all topics that have the same chains
+    for pattern in np.unique(has, axis=1).T:  # one block for all topics with the same chains
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)
         drawn = [values[c][:, topics] for c in which]
@@ -206,7 +206,8 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        if missing.any():  # a quantile is open if lower censored values would change it
+        # a bound is open if lower values of the censored draws would change the quantile
+        if missing.any():
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]
             result.high_open[topics] = less[1] < full[1]

@@ -18,9 +18,9 @@ from pysgrld.run.output_files import whole_file
 
 #: Name of the file in a run's folder.
 LABELS = "labels.json"
-#: Invisible characters that `tidy` keeps: spelling in Persian and composed emoji need them.
+#: Invisible characters kept by `tidy`, which Persian spelling and composed emoji need.
 _JOINERS = "\u200c\u200d"
-#: Maximum number of characters of a name, and of bytes of a file of names.
+#: Maximum number of characters of a name, and maximum number of bytes of a file of names.
 LONGEST, LARGEST = 200, 16 << 20
 
 

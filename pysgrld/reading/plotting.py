@@ -9,10 +9,10 @@ from typing import Any
 from pysgrld.errors import UsageError
 from pysgrld.run.output_files import whole_file
 
-#: Colours by Okabe and Ito, which colour-blind readers can distinguish.
+#: Colours by Okabe and Ito, distinguishable by colour-blind readers.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
 
-#: Formats of pictures for papers, by file suffix, with metadata that leaves out the date.
+#: Picture formats for papers, by file suffix, with metadata settings that omit the date.
 FORMATS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},

@@ -241,7 +241,7 @@ def _turns(has: Array, draws: int) -> Int64s:
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # the offset keeps these turns independent of the turns of the refinement's own chains
+        # the offset makes these turns independent of those among the refinement's own chains
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

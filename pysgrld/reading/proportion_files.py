@@ -17,10 +17,10 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Maximum number of rows of a row group of Parquet, and of bytes of a group that waits in memory:
-#: groups of wide rows have fewer rows.
+#: Maximum number of rows in a Parquet row group, and maximum number of bytes that wait in memory
+#: for one; wide rows give smaller groups.
 GROUP, WAITING = 65_536, 1 << 25
-#: A spreadsheet takes a cell for a formula if the cell starts with one of these characters.
+#: Characters at the start of a cell for which spreadsheets take the cell for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -166,7 +166,7 @@ class JsonLinesWriter(RowWriter):
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        # a line begins with the row's number, id, fields and number of tokens; the lists follow
+        # a line begins with row number, id, fields and number of tokens; then follow the lists
         text, fields, heads = json.JSONEncoder().encode, self.layout.fields, []
         for i, length in enumerate(block.lengths.tolist()):
             about = ""
@@ -204,7 +204,7 @@ class ParquetWriter(RowWriter):
             fields.append(("topics", pa.list_(number)))
             fields += [(name or "share", pa.list_(pa.float32())) for name in self.names]
         self.schema = pa.schema(fields)
-        # dictionary encoding only for columns with repeated values: proportions, rows and ids
+        # dictionary encoding only for columns with repeated values; proportions, rows and ids
         # hardly repeat, and the search for equal values would take most of the time
         repeated = [*self.about[1:], "tokens", "topics.list.element"]
         self._writer = pq.ParquetWriter(
@@ -270,7 +270,8 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
         A line of UTF-8 for each row, including its line end.
     """
     lines = _Lines()
-    # csv quotes a cell with any character of the line end, so this one makes it quote \r and \n
+    # csv quotes cells that contain a character of the line end, so this line end makes it quote \r
+    # and \n
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from pysgrld.corpus.about.details import NamedDocuments
     from pysgrld.corpus.steps import Wish
 
-#: Number of bytes to read from the end of ``metrics.jsonl``; they contain its whole last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its whole last line.
 _END = 1 << 16
-#: Maximum numbers of documents on which coherence and topic weights are measured; with more
-#: documents, no digit that is shown would change.
+#: Maximum number of documents from which coherence, and topic weights, are measured; more documents
+#: would not change the digits shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
@@ -116,7 +116,7 @@ class Results(KeptSamples):
         super().__init__(path, threads, these=these)
         self.asked = reading or {}
         self.place, self.chains = path, [self]
-        self.lent: About | None = None  # metadata from a file that the user named
+        self.lent: About | None = None  # metadata from a file named by the user
         self._word_order: WordOrder | None = None
 
     @property
@@ -396,7 +396,8 @@ class Results(KeptSamples):
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus into a folder, over the run's words; unknown words are counted and left out."""
-        from pysgrld.corpus import open_corpus  # topics are read without the formats of inputs
+        # imported here, so that topics are read without the input formats
+        from pysgrld.corpus import open_corpus
 
         slicing = self.options.slicing
         options = self.reading_options().keeping(slicing and slicing.field)

@@ -30,14 +30,14 @@ from pysgrld.types import Array, Documents
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Required keys in the record of a corpus, and the types of their values.
+#: Required keys of a corpus's record, with the types of their values.
 _CORPUS = {
     "name": str,
     "fingerprint": str | None,
     **dict.fromkeys(("documents", "training_documents", "tokens", "training_tokens"), NATURAL),
     **dict.fromkeys(("words", "held_out", "held_out_dropped"), NATURAL),
 }
-#: Keys in the record of a former run (``train --from``), and the types of their values.
+#: Keys of the record of an earlier run (``train --from``), with the types of their values.
 _PARENT = {
     **dict.fromkeys(("run", "digest", "corpus"), str),
     "only_new": bool,
@@ -226,10 +226,9 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     Corpus or None
         The corpus, open for reading.
     """
-    from pysgrld.corpus import Corpus  # imported only here, as topics are read without it
+    from pysgrld.corpus import Corpus  # imported here, because topics are read without it
 
-    # the corpus may be in the run's folder, or above it in the folder of its chains or of its
-    # search
+    # the corpus may be in the run's folder, or in the parent folder of chains or of a search
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if corpus_path := run.config.get("command", {}).get("corpus"):
         places.append(Path(corpus_path))

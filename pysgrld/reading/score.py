@@ -300,7 +300,7 @@ def score(
         for step in chain.kept():
             try:
                 sample = chain.read_sample(step)
-            except MissingInputError:  # training has deleted this sample meanwhile
+            except MissingInputError:  # training has deleted this sample in the meantime
                 continue
             draw = chain.fitted.draw_of(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)

@@ -9,9 +9,9 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
-#: A bound is called rough if the effective sample size is below this.
+#: Effective sample size below which a bound is called rough.
 _ENOUGH = 100.0
-#: Number of first words of a topic from which coherence and distinctiveness are computed.
+#: Number of a topic's first words from which coherence and distinctiveness are computed.
 _WORDS = 10
 
 
@@ -132,7 +132,7 @@ def topics_of(
             )
             for i, w in enumerate(top[k].tolist())
         )
-        # a direction points away from the words with its lowest entries
+        # a unit vector points away from the words with its lowest entries
         least = words[-1].probability
         lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
         against = tuple(

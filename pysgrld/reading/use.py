@@ -22,10 +22,10 @@ HARDLY = 0.15
 #: the average weight and similarities of 0.73 to 0.88; topics of real corpora at K = 20 have more
 #: than 0.5 of the average weight, and similarities below 0.65.
 LIGHT, COPY = 0.5, 0.75
-#: Number of words over which similarities are summed in one block.
+#: Number of words over which similarities are summed in a block.
 _WORDS = 4_096
-#: At the end of training, the remark on inactive topics is left out if the run has fewer topics or
-#: more topics x words than these: the memory plan has no room for it.
+#: Minimum number of topics, and maximum number of topics x words, for the remark on inactive topics
+#: at the end of training; the memory plan has no room for larger ones.
 FEWEST, MOST_CELLS = 20, 1 << 22
 
 
@@ -126,7 +126,7 @@ def advice(noun: str, few: int, topics: int) -> str:
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # rounding has given the present number of topics or more
+    if better >= topics:  # by rounding, the advised number is not below the current one
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} hardly used: -k {better}, or sgmc search"

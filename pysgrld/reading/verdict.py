@@ -14,17 +14,16 @@ from pysgrld.reading.diagnosis import MIXED, Diagnosis, MatchedTopic, is_mixed, 
 from pysgrld.run import chains_of
 from pysgrld.types import QUIET, wider
 
-#: Estimates are rough if the effective sample size over all chains is below this (Vehtari et al.
-#: 2021).
+#: Effective sample size over all chains below which estimates are rough (Vehtari et al. 2021).
 ENOUGH = 400
-#: Langevin steps do not converge if their contraction (`Diagnosis.contraction`) is above this.
+#: Contraction (`Diagnosis.contraction`) above which Langevin steps do not converge.
 STABLE = 2.0
-#: Minimum number of samples of each chain for a statement on whether the chain still drifts.
+#: Minimum number of samples per chain for a statement on whether the chain still drifts.
 FEW = 50
-#: A chain is short if the chains' last common iteration is less than this fraction of the longest
+#: A chain is short if the last iteration common to all chains is below this fraction of the longest
 #: chain's last iteration.
 SHORT = 0.7
-#: Maximum number of topics that a sentence lists.
+#: Maximum number of topics listed in a sentence.
 LISTED = 20
 
 

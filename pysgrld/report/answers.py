@@ -20,13 +20,13 @@ from pysgrld.report.topic_words import heaviest
 
 #: Maximum number of characters of a document's excerpt.
 EXCERPT = 200
-#: The excerpt is chosen within this number of characters from the start of a text.
+#: Number of characters from the start of a text within which the excerpt is chosen.
 _READ = 100_000
-#: Difference of sums of weights that may be due to rounding.
+#: Difference between sums of weights that may be due to rounding.
 _ROUNDING = 1e-9
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: A topic is listed for a word if it has at least this fraction of the word's uses.
+#: Minimum fraction of a word's uses at which a topic is listed for the word.
 LEAST = 0.005
 
 

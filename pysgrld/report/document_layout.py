@@ -12,35 +12,35 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum number of documents for a map.
 FEWEST = 20
-#: Number of nearest neighbours by which the quality of a map is measured.
+#: Number of nearest neighbours by which a map's quality is measured.
 NEIGHBOURS = 10
-#: Number of neighbours that attract a document, and the perplexity (their effective number).
+#: Number of neighbours that attract a document, and the perplexity, which is their effective
+#: number.
 _ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Number of gradient descent steps, number of first steps with exaggerated attraction, and its
-#: factor.
+#: Number of steps of gradient descent, number of first steps with exaggerated attraction, and
+#: factor of exaggeration.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Number of documents that are laid out first; each other document starts between the nearest of
-#: them.
+#: Number of documents that are laid out first; all others start between the nearest of these.
 LANDMARKS = 3_000
-#: Number of neighbours that attract each document, and of steps, in the layout of all documents.
+#: Number of neighbours that attract each document, and number of steps, in the layout of all
+#: documents.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: Mean number of documents in a cell, and number of nearest cells searched for a document's
+#: Mean number of documents per cell, and number of nearest cells searched for a document's
 #: neighbours.
 _CELL, _CELLS = 60, 6
-#: To place a further document: number of documents of the layout between which it is placed, number
-#: of cells searched for them, and width of the shift that keeps further documents apart.
+#: For placing further documents: number of laid-out documents between which one is placed, number
+#: of cells searched for these, and width of the offset that keeps further documents apart.
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Maximum number of documents, evenly spaced, on which the quality of a map is measured.
 _JUDGED = 1_000
-#: Maximum number of documents for exact repulsion; the grid is faster for more documents.
+#: Maximum number of documents for exact repulsion; for more documents, the grid is faster.
 _EXACT = 400
-#: Number of documents in a block when similarities are computed.
+#: Number of documents per block in computing similarities.
 _BLOCK = 512
-#: Spacing of the grid's nodes, and possible numbers of nodes along a side; small prime factors make
-#: the Fourier transform fast.
+#: Spacing of the grid's nodes, and possible numbers of nodes per side; small prime factors make the
+#: Fourier transform fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
-#: Decimal places to which similarities and the start are rounded: machines differ by less than
-#: that.
+#: Decimal places to which similarities and the start are rounded, because machines differ by less.
 _DIGITS = 5
 
 
@@ -85,7 +85,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # the shifts separate documents that have the same nearest landmarks
+        # the offsets separate documents with the same nearest landmarks
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -269,7 +269,7 @@ def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
     else:
         some = np.tile(np.arange(count), (len(values), 1))
-    some.sort(axis=1)  # ties are sorted by the index of the document
+    some.sort(axis=1)  # ties are ordered by document index
     chosen = np.take_along_axis(values, some, axis=1)
     order = np.argsort(chosen, axis=1, kind="stable")
     return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)
@@ -299,7 +299,7 @@ def _attraction(squares: Doubles) -> Doubles:
         total = p.sum(axis=1, keepdims=True)
         many = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total > target
         low, high = np.where(many, beta, low), np.where(many, high, beta)
-        # limited, since no beta reaches the target if all distances are equal
+        # limited, because no beta reaches the target if all distances are equal
         beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
     p /= 2 * n * p.sum(axis=1, keepdims=True)
     return p
@@ -376,7 +376,7 @@ class _Repulsion:
         place = (y - low) / spacing
         node = place.astype(np.int64)
         part = place - node
-        # the four nodes around each point, and the weight of the point at each node
+        # the four nodes around each point, with the point's weight at each node
         corners = [
             (
                 (node[:, 0] + a) * side + node[:, 1] + b,

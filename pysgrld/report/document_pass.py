@@ -19,23 +19,23 @@ from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
 
-#: Maximum number of documents that are analysed, and number of draws of each one's topics.
+#: Maximum number of documents analysed, and number of draws of each document's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
 #: Maximum number of documents on the map, and maximum number of entries in their proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: For a page that is a folder: maximum number of documents on the map, and in one of its files.
+#: For a page that is a folder: maximum number of documents on the map, and in one file.
 BESIDE, PLACED = 1_000_000, 102_400
-#: Maximum number of topics of a document that are stored with their intervals.
+#: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
-#: A document counts as having a topic if the topic has at least this share of it.
+#: Minimum share of a document at which a topic counts as occurring in it.
 HAS = 0.1
-#: Maximum number of documents listed for a topic, and minimum lower bound of the topic's share in
-#: them, below which the share may be chance.
+#: Maximum number of documents listed for a topic, and minimum lower bound of its share in them; a
+#: share with a lower bound may be due to chance.
 BEST, SURE = 5, 0.01
 #: Number of values in a block of documents (more if the topics are larger), and maximum number of
 #: values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
-#: Fraction of the draws that must agree on the sign of a correlation.
+#: Minimum fraction of draws that agree on a correlation's sign.
 AGREE = 0.9
 
 
@@ -132,7 +132,7 @@ def read_documents(
             for block in drawn_blocks(results, corpus, rows, steps, layer):
                 for visitor in visitors:
                     visitor.add(block)
-        except MissingInputError:  # a run in training may have thinned its samples meanwhile
+        except MissingInputError:  # a run that is training may have deleted samples in the meantime
             if drawn_steps(results) == steps:
                 raise
         else:

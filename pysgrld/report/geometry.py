@@ -10,14 +10,14 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum number of topics for a map.
 FEWEST = 4
-#: Number of nearest neighbours by which the quality of a map is measured.
+#: Number of nearest neighbours by which a map's quality is measured.
 NEIGHBOURS = 5
 #: Minimum fraction of nearest neighbours that a map must keep.
 KEPT = 0.1
-#: Number of words in a block of the matrix product, which bounds the memory.
+#: Number of words in a block of the matrix product, which limits the memory.
 _BLOCK = 8192
 #: t-SNE: number of steps, number of first steps with exaggerated similarity, factor of
-#: exaggeration, and perplexity (effective number of neighbours).
+#: exaggeration, and perplexity (the effective number of neighbours).
 _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
@@ -41,7 +41,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
         part = phi[begin : begin + _BLOCK][:, shown]
         part = part if signed else np.sqrt(part)
         product += part.T @ part
-    # later steps need exact symmetry and exact zeros
+    # later steps rely on exact symmetry and exact zeros
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
@@ -219,12 +219,11 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # number merges by their height; order the leaves of each so that the two nearest ends are
-    # adjacent
+    # number merges by height; order each merge's leaves so that the two nearest ends are adjacent
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # this node was merged into its partner, which has the name now
+        while name[a] < 0:  # this node was merged into its partner, whose name is used now
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]

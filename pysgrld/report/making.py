@@ -21,7 +21,7 @@ from pysgrld.run.machine import RELEASE
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
-#: Number of steps of making a page: those of reading the run, and one for each section.
+#: Number of steps in making a page: those of reading the run, and one per section.
 STEPS = READ_STEPS + len(SECTIONS)
 
 
@@ -47,8 +47,7 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        # browsers store the topic names that a user types under this key, which depends on the
-        # layer
+        # browsers store topic names typed by the user under this key, which depends on the layer
         key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
@@ -94,7 +93,7 @@ class Page:
         """The page's content in a few words."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # not None if the page is a folder with all documents
+            folder = self.main["folder"]  # not None if the page is a folder that has all documents
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")

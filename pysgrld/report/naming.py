@@ -18,14 +18,15 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: Number of words, and of documents, of a topic in the input of the command.
+#: Number of a topic's words, and of its documents, in the command's input.
 WORDS, DOCUMENTS = 20, 5
-#: Maximum number of characters of a document's title in the input of the command.
+#: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
-#: Maximum time in seconds of the command for one topic, and maximum number of characters shown of
-#: its error output.
+#: Maximum seconds of the command per topic, and maximum number of characters shown of its error
+#: output.
 PATIENCE, SAID = 300.0, 100
-#: Maximum number of bytes read of the command's output, and seconds between checks for its end.
+#: Maximum number of bytes read of the command's output, and seconds between checks whether it has
+#: ended.
 MOST, _BEAT = 8192, 0.05
 
 
@@ -83,7 +84,7 @@ def name_topics(
             documents.topic: [document.title for document in documents.documents]
             for documents in documents_of_topics(results, DOCUMENTS, 0)
         }
-    except MissingInputError:  # without the corpus, the command gets only words
+    except MissingInputError:  # without the corpus, the command receives only words
         titles = {}
     labels = dict(results.named)
     person = {} if replace else {k: x.name for k, x in labels.items() if x.by is None}
@@ -175,7 +176,7 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # checked before the pipes are read: if it has ended, they contain all of its output
+            # checked before reading the pipes: if it has ended, they contain all of its output
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):

@@ -29,25 +29,26 @@ STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
 #: Pattern of the content security policy in the head of a file.
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
-#: Pattern of comments, empty lines and indentation of a script or style, which pages leave out.
+#: Pattern of comments, empty lines and indentation in scripts and styles, which pages omit.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Pattern of blanks and line ends around the punctuation of a style sheet, which pages leave out;
-#: no string in sgmc's style sheets contains one.
+#: Pattern of blanks and line ends around punctuation in style sheets, which pages omit; no string
+#: in sgmc's style sheets has one.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
-#: Pattern of line ends of a script that are not needed to end a statement, which pages leave out;
-#: no string in sgmc's scripts spans lines.
+#: Pattern of a script's line ends that do not end a statement, which pages omit; no string in
+#: sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
-#: Characters that could end a script element or a line in it, and surrogates, which UTF-8 excludes.
+#: Characters that could end a script element or one of its lines, and surrogates, which UTF-8
+#: excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-#: Characters that are removed from titles: control characters and surrogates.
+#: Characters removed from titles: control characters and surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 #: Name and version of the format.
 FORMAT, VERSION = "sgmc-report", 1
-#: Range of the natural logarithms that are coded in 65,535 steps: probabilities down to 1e-9.
+#: Range of natural logs coded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: Code of a missing position.
+#: Code for a missing position.
 NONE = 65_535
 #: Level of zlib compression of a block.
 LEVEL = 9
@@ -91,7 +92,7 @@ def page(
     style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
-    policy = (  # only this style and this script may be used, and nothing from other addresses
+    policy = (  # allow only this style and this script, and nothing from other addresses
         "default-src 'none'",
         *(("connect-src 'self'",) if loads else ()),
         f"script-src 'sha256-{of_script}'",
@@ -102,7 +103,7 @@ def page(
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
-    # the data are in script elements of types that browsers do not run
+    # the data are in script elements of types that browsers do not execute
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     data, later = [f'<script type="application/json" id="report">{text}</script>'], [""]

@@ -131,7 +131,7 @@ class PageFolder:
             while os.path.lexists(self.path / name):
                 files = FileList(self.path / name)
                 if all(files.owns(entry["name"]) for entry in self._written):
-                    break  # the previous page has the same files
+                    break  # the previous page has identical files
                 number += 1
                 name = f"files-{self._digest.hexdigest()[:16]}-{number}"
             else:
@@ -147,7 +147,8 @@ class PageFolder:
         """Write the page, delete the files of the previous page, and return the page's path."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
-        with contextlib.suppress(OSError):  # the next page written deletes the remaining files
+        # remaining files are deleted when the next page is written
+        with contextlib.suppress(OSError):
             for entry in list(self.path.iterdir()):
                 if FILES.fullmatch(entry.name) and entry.name != self._name:
                     FileList(entry).remove_all()

@@ -22,15 +22,14 @@ from pysgrld.report.page_folder import FILES, INDEX
 
 #: Default port of the server; if it is taken, any free port is used.
 PORT = 8000
-#: Maximum time in seconds for a browser to send its request.
+#: Maximum seconds in which a browser must send its request.
 PATIENCE = 10.0
-#: Maximum time in seconds for a browser to receive a part of the answer.
+#: Maximum seconds in which a browser must receive a part of the answer.
 PATIENCE_OF_ANSWERS = 30.0
-#: Maximum number of requests that are answered at the same time. A browser sends six.
+#: Maximum number of simultaneously answered requests. A browser sends six.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: Pattern of the names that are served: the page (also as an empty name), and the files that it
-#: loads.
+#: Pattern of the names served: the page (also as an empty name), and the files that it loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -83,7 +82,7 @@ class PageServer(ThreadingHTTPServer):
                 raise OutputError(f"--port {port}: {reason}; name another") from None
             super().__init__((_HOST, 0), _Handler)
         port = self.server_address[1]
-        # browsers omit port 80 from the host
+        # browsers omit port 80 in the host name
         self.hosts = {f"{name}:{port}" for name in (_HOST, "localhost")}
         if port == 80:
             self.hosts |= {_HOST, "localhost"}
@@ -125,12 +124,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version = "sgmc"
     sys_version = ""
-    default_request_version = "HTTP/1.0"  # with version 0.9, answers would have no headers
+    default_request_version = "HTTP/1.0"  # answers in version 0.9 would lack headers
     timeout = PATIENCE_OF_ANSWERS
 
     def handle(self) -> None:
         """Read a request within `PATIENCE` seconds, and answer it."""
-        # limits the time of the whole request: the timeout of a socket starts again with every byte
+        # limits the time of a whole request, because a socket's timeout restarts with every byte
         self._limit = threading.Timer(PATIENCE, self._give_up)
         self._limit.daemon = True
         self._late = False
@@ -196,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that is not valid HTTP or does not request a file."""
-        del message, explain  # not sent, because they repeat the request
+        del message, explain  # not sent, because they would repeat parts of the request
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 
@@ -215,7 +214,7 @@ def _read(folder: Path, name: str) -> bytes | None:
             for inner in folders:
                 place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
                 stack.callback(os.close, place)
-            # O_NONBLOCK: if a pipe has replaced the file, opening it must not wait
+            # O_NONBLOCK: opening must not wait if a pipe has replaced the file
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             with open(os.open(last, flags, dir_fd=place), "rb") as file:
                 is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

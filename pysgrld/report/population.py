@@ -12,12 +12,12 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Maximum number of bootstrap weightings of the documents, and of values in the sums over all of
-#: them.
+#: Maximum number of bootstrap weightings of documents, and maximum number of values in sums over
+#: all weightings.
 WEIGHTINGS, _CELLS = 400, 1_000_000
-#: False discovery rate of the signs "surely more" and "surely less".
+#: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
-#: Seed of the documents' random weights, so that the same run gives the same page.
+#: Seed of the documents' random weights, so that the same run always gives the same page.
 _SEED = 1981
 
 
@@ -108,7 +108,7 @@ class Sampled(NamedTuple):
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # if both variances are 0
+        least = np.minimum(self.freedom, other.freedom)  # used if both variances are 0
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
@@ -177,8 +177,8 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # if units may have several documents: group, mean, size and unit of each document;
-        # otherwise sums over documents of mean^i size^j for i + j = 2 and 4, which need less memory
+        # if units may have several documents: each document's group, mean, size and unit; otherwise
+        # sums over documents of mean^i size^j for i + j = 2 and 4, which need less memory
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -207,7 +207,7 @@ class _Sums:
 
     def sampled(self, inside: Array, n: float) -> Sampled:
         """Return shares in the union of groups for which `inside` is 1; n is its effective size."""
-        size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
+        size = max(float(self.size @ inside), 1e-9)  # shares are 0 without documents
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)

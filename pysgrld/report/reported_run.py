@@ -196,7 +196,7 @@ class ReportedRun:
         self.asked, many = (
             asked,
             asked.noun,
-        )  # as the user typed it: "chapters", or "child/children"
+        )  # a noun as typed by the user: "chapters", or "child/children"
         one, slash, rest = many.partition("/")
         if slash:
             self.noun = Noun(one.strip(), rest.strip())

@@ -18,7 +18,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-#: Number of most probable words of a topic; the draws in which a word is among them are counted.
+#: Number of a topic's most probable words; the draws in which a word is among them are counted.
 TEN = 10
 
 
@@ -86,8 +86,8 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Function called with each kept sample: the samples of the first chain in order, then the next
-#: chains'.
+#: Function called with each stored sample: the first chain's samples in order, then the next
+#: chain's.
 SampleVisitor = Callable[[KeptSample], None]
 
 

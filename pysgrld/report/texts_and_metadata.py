@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError, Log, MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s
 
-#: Number of documents in a block when ids are compared.
+#: Number of documents per block in comparing ids.
 _BLOCK = 65_536
 
 
@@ -98,7 +98,7 @@ class AboutWithTexts:
 Known = About | AboutWithTexts
 
 
-#: Maximum number of characters of a text that are used as the name of its document.
+#: Maximum number of characters of a text used as its document's name.
 _FIRST_WORDS = 60
 
 
@@ -178,7 +178,7 @@ def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFile
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
-    reader = copy(results)  # a copy, so that the open run keeps its options
+    reader = copy(results)  # a copy, so that the open run's options do not change
     reader.asked = asked
     return reader.read(str(corpus.path), added.folder / "metadata", added).about
 
@@ -212,7 +212,7 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     reader = copy(results)
     reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
-    of = rows  # by position, if ids are not unique, as in a corpus of several files
+    of = rows  # by position if ids are not unique, as in a corpus of several files
     wanted = {name: i for i, name in enumerate(found.ids(rows))}
     if len(wanted) == len(rows):
         of = np.full(len(rows), -1)

@@ -13,16 +13,18 @@ from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Number of first words taken by each relevance, and the values of lambda that define relevance.
+#: Number of first words taken by each relevance, and values of lambda, each of which defines a
+#: relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
-#: Minimum expected number of uses of a word in a topic for a choice by relevance: with fewer uses,
-#: words with high relevance would be chosen by chance.
+#: Minimum expected number of a word's uses in a topic for choosing it by relevance, which would be
+#: high by chance for rarer words.
 USES = 5.0
-#: Maximum number of seed words of a topic that are followed: the most probable ones.
+#: Maximum number of a topic's seed words that are followed, the most probable ones.
 SEEDS = 100
 #: Number of words in an automatic name, and the separator between them.
 NAME_WORDS, BETWEEN = 3, " · "
-#: Maximum number of topics listed for a word, and minimum fraction of its uses in such a topic.
+#: Maximum number of topics listed for a word, and minimum fraction of the word's uses in a listed
+#: topic.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
 #: Number of words processed in one block.
 _ROWS = 8192
@@ -342,7 +344,7 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # the first words of each topic are included too, to find its tenth most probable word
+        # each topic's first words are included, to find its tenth most probable word
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)

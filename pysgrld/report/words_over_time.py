@@ -12,8 +12,7 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Maximum number of drawn values in memory; it determines how many topics are processed in one
-#: block.
+#: Maximum number of drawn values in memory, which sets how many topics are processed in one block.
 _VALUES = 8_000_000
 
 
@@ -115,7 +114,7 @@ class Span(NamedTuple):
     ends: bool
 
 
-#: A topic is present in a slice if its share is at least this fraction of its greatest share.
+#: Minimum fraction of its greatest share at which a topic is present in a slice.
 THERE = 0.1
 
 

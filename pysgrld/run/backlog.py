@@ -19,7 +19,7 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Maximum number of bytes of waiting samples, without the first one. With more, the run ends.
+#: Maximum number of bytes of waiting samples, not counting the first; with more, the run ends.
 HELD = 64 << 20
 
 

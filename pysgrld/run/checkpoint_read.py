@@ -39,16 +39,16 @@ FORMAT, SCHEMA = "sgmc-checkpoint", 1
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"
 
-#: Operating-system errors which show that the file is damaged, and not just unreadable at present.
+#: Operating-system errors that show a damaged file, not one that is just unreadable at present.
 _BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 _TABLES = ("config", "files", "tensors", "append", "samples", "meta")
 _KEYS = {"format", "schema", "min_reader", "sgmc", "written", "step", "identity", *_TABLES}
 
-#: Prefix that is given to the name of a damaged checkpoint.
+#: Prefix added to a damaged checkpoint's name.
 CORRUPT = ".corrupt-"
 
-#: Prefix that is given to a good checkpoint while another one of the same step replaces it.
+#: Prefix added to a good checkpoint's name while another of the same step replaces it.
 REPLACED = ".replaced-"
 
 
@@ -433,7 +433,7 @@ def damage(path: Path, error: OSError) -> Exception:
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")
-    # EIO means a bad sector; the other codes mean that this is not the file that sgmc wrote.
+    # EIO indicates a bad sector; the other codes indicate that sgmc did not write this file.
     if error.errno in (errno.EIO, errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EFBIG):
         return DamagedError(f"{path}: {reason}")
     return CheckpointError(f"{path}: cannot be read: {reason}; make it readable, then try again")

@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 #: Names of the files of a checkpoint.
 FILES = (STATE, MANIFEST)
-#: Keys of a manifest that have equal values in two checkpoints of the same state.
+#: Keys of a manifest whose values are equal in two checkpoints of the same state.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
 
@@ -108,7 +108,7 @@ def commit(
         "append": {},
         "samples": {},
     }
-    seal(manifest)  # raises an error if a value cannot be stored, before anything is written
+    seal(manifest)  # this raises an error for an unstorable value, before anything is written
     final = run / "checkpoints" / step_name(step)
     temporary = final.with_name(temporary_name(final.name))
     fail_point("checkpoint.mkdir")
@@ -192,7 +192,8 @@ def remove_later(run: Path, step: int) -> bool:
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
-    for later, folder in checkpoints:  # newest first: if killed midway, the run can be resumed
+    # newest first, so that the run can be resumed if killed midway
+    for later, folder in checkpoints:
         if later > step:
             remove_folder(folder, "discard", FILES)
     return True

@@ -39,7 +39,7 @@ ROOT = Path("sgmc-runs")
 LATEST = "latest"
 
 
-#: Maximum number of attempts, as simultaneous starts may interfere with each other's folders.
+#: Maximum number of attempts, because simultaneous starts may affect each other's folders.
 _TRIES = 20
 
 
@@ -111,13 +111,15 @@ def latest_run(root: Path = ROOT) -> Path:
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    candidates: list[tuple[float, str, Path]] = []  # time of the last logged event, name, path
+    # each has the time of the last logged event, the name and the path
+    candidates: list[tuple[float, str, Path]] = []
     if is_folder(root):
         for path in list_folder(root):
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            with contextlib.suppress(MissingInputError):  # unreadable: it belongs to another user
+            # an unreadable folder belongs to another user
+            with contextlib.suppress(MissingInputError):
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
                 changed = 0.0
@@ -153,7 +155,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        temporary = path / temporary_name(LATEST)  # if it is left over, the next start removes it
+        temporary = path / temporary_name(LATEST)  # if it remains, the next start removes it
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
     except OSError as error:
@@ -221,14 +223,14 @@ def check_writable(path: Path) -> None:
             probe.mkdir()
         except OSError as error:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
-                continue  # another start has just put its run in the place of this folder
+                continue  # another start has just put its run in place of this folder
             raise OutputError(
                 f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
                 "folder with --out"
             ) from error
-        with contextlib.suppress(OSError):  # another start has removed or moved it
+        with contextlib.suppress(OSError):  # another start has removed or renamed it
             probe.rmdir()
-        sweep(place)  # remove the temporary folder of a start that was killed in this function
+        sweep(place)  # remove temporary folders of starts that were killed in this function
         return
 
 
@@ -456,14 +458,14 @@ def claim(
 #: Number of consecutive starts without progress after which the next start is refused.
 FRUITLESS = 2
 
-#: Number of bytes read from the end of the log to find the last starts. A start that logs more than
-#: this has made progress.
+#: Number of bytes read from the end of the log to find the last starts; a start that logs more has
+#: made progress.
 _LAST = 1 << 16
 
-#: Events that mark a regular end of a start, with or without progress.
+#: Events of a regular end of a start, with or without progress.
 _ENDED = ("finished", "failed", "refused")
 
-#: Signals that come from the keyboard; a batch system does not stop jobs with them.
+#: Signals from the keyboard, which batch systems do not use to stop jobs.
 _BY_HAND = ("SIGINT",)
 
 

@@ -103,8 +103,8 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
-        self._doubtful = False  # whether an fsync of the metrics has failed
+        self._unlogged: list[dict[str, Any]] = []  # events that could not yet be logged
+        self._doubtful = False  # whether a flush of the metrics to disk has failed
 
     @classmethod
     def create(
@@ -171,7 +171,8 @@ class RunDirectory:
         except BaseException as error:
             if lock is not None:
                 lock.moved(path / LOCK)
-                with contextlib.suppress(GoneError):  # it may have its name, but not durably
+                # it may have its name already, but not durably
+                with contextlib.suppress(GoneError):
                     lock.check()
                     shutil.rmtree(path, ignore_errors=True)
                 lock.release()
@@ -471,7 +472,7 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # files that a rewind restores; the log is not one of them, as it records history
+                # files that a rewind restores; the log is excluded, because it records history
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),

@@ -26,27 +26,27 @@ from pysgrld.run.ownership import foreign, is_marked, marked_name
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
-except ModuleNotFoundError:  # a wheel without test hooks
+except ModuleNotFoundError:  # the wheel has no test hooks
 
     def fail_point(name: str) -> bool:
         """Do nothing, because a release has no fail points."""
         return False
 
 
-#: Types that can be written; in Python 3.12 and later `collections.abc.Buffer` covers them.
+#: Types that can be written; from Python 3.12 on, `collections.abc.Buffer` covers them.
 Buffer = bytes | bytearray | memoryview
 
 #: Maximum number of bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
-#: Prefixes of the marked names (`pysgrld.run.ownership`) of files and folders that a killed process
-#: may leave behind. They are never read, and the next start removes them.
+#: Prefixes of marked names (`pysgrld.run.ownership`) of files and folders that a killed process may
+#: leave. They are never read, and the next start removes them.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
-#: Error codes of `flock` on file systems without such locks.
+#: Error codes of `flock` on file systems without locks.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-#: Error codes of ``F_FULLFSYNC`` if the drive has no command to flush its own cache.
+#: Error codes of ``F_FULLFSYNC`` for drives without a command to flush their cache.
 _NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 #: Error codes of `fsync` on file systems that cannot flush a file or folder.
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)

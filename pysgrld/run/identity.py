@@ -17,9 +17,9 @@ from pysgrld.options.common import spelled
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: Values of reading options that older releases did not record for runs on text.
+#: Values of reading options that older releases did not record for runs on texts.
 UNSAID = {"numbers": "keep"}
-#: The free options that limit the length of a run.
+#: Free options that limit a run's length.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
@@ -93,7 +93,8 @@ def identities(
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line ``name: old -> new`` for each field that differs, sorted by name."""
     lines = []
-    kinds = {"name": str, "words": int, "sha256": str}  # a damaged record may have any types
+    # a damaged record may have values of any type
+    kinds = {"name": str, "words": int, "sha256": str}
     for name in sorted({*old, *new}):
         if name in old and name in new and old[name] == new[name]:
             continue
@@ -103,7 +104,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value
-            ):  # lists of stop words
+            ):  # these are lists of stop words
                 named = [
                     f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value
                 ]

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 LONGEST = 16 << 20
 #: Key under which a file stores the digest of its other keys and values.
 SEAL = "digest"
-#: Files for which a warning was logged, with their contents at that time.
+#: Files about which a warning was logged, with their contents at that time.
 _warned: set[tuple[str, bytes]] = set()
 
 

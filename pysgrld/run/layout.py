@@ -26,7 +26,7 @@ CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "l
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES, SHORT_CHAINS = "checkpoints", "samples", "short-chains"
 
-#: Version of the layout of run directories, which is ``schema`` in ``config.json``.
+#: Version of the layout of run directories, recorded as ``schema`` in ``config.json``.
 SCHEMA = 2
 
 
@@ -66,17 +66,17 @@ _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "cor
 class StopReason(StrEnum):
     """Why a start of training ended, recorded as ``stop`` in ``status.json`` and in the log."""
 
-    #: The held-out score no longer improves if the sampling time is doubled.
+    #: The held-out score no longer improves when the sampling time doubles.
     CONVERGED = "converged"
-    #: The requested iterations or epochs are done.
+    #: The requested iterations or epochs were done.
     BUDGET = "budget"
-    #: Half of the time limit is used; the other half is left for the Gibbs refinement.
+    #: Half of the time limit was used; the other half is for the Gibbs refinement.
     HALF_OF_LIMIT = "half-of-time-limit"
-    #: The stream of documents has ended.
+    #: The stream of documents ended.
     END_OF_STREAM = "end-of-stream"
-    #: An earlier start has done everything.
+    #: An earlier start did all the work.
     NOTHING_TO_DO = "nothing-to-do"
-    #: A signal, the time limit or another rank has stopped this start.
+    #: A signal, the time limit or another rank stopped this start.
     STOPPED = "stopped"
 
 
@@ -257,7 +257,8 @@ def _load(place: Path, words: int) -> WordTotals:
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    except (tokenize.TokenError, SyntaxError):  # NumPy parses the header as Python code
+    # NumPy parses a header that is not a literal as Python code
+    except (tokenize.TokenError, SyntaxError):
         raise ValueError("not a header of NumPy's") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
         raise ValueError("not the counts of these words")

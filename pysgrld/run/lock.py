@@ -32,8 +32,8 @@ from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two touches of a `LockFile`, and seconds without a touch after which its holder
-#: may have died.
+#: Seconds between updates of a `LockFile`, and seconds without an update after which its holder may
+#: have died.
 INTERVAL, SILENT = 20.0, 200.0
 
 #: Prefix of the names of scratch folders.
@@ -41,7 +41,7 @@ PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
-#: Results of `os.fstat` for all lock files, of both kinds, that this process holds.
+#: Results of `os.fstat` for all lock files of both kinds held by this process.
 _held_here: list[os.stat_result] = []
 
 
@@ -120,7 +120,7 @@ class Lock:
                 fail_point("lock.flock")
                 flocked = flock(self._fd)
             except BlockingIOError:
-                for _ in range(50):  # the file may still describe a previous holder that has ended
+                for _ in range(50):  # the file may still describe an earlier holder that has ended
                     who = _read_holder(self._fd)
                     if who and (who.get("host") != me["host"] or _alive(who.get("pid"))):
                         break
@@ -141,7 +141,7 @@ class Lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
-                if flocked:  # such a process may have created ``lock.held`` in the meantime
+                if flocked:  # meanwhile, such a process may have created ``lock.held``
                     LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
@@ -361,7 +361,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     OutputError
     """
     regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    # after a power failure, the file may have the start of an entry, or zeros
+    # after a power failure, the file may have the start of an entry, or zero bytes
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
@@ -468,7 +468,7 @@ def sweep(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
             if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
-                continue  # belongs to another host, or was not made by sgmc
+                continue  # it belongs to another host, or sgmc did not make it
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)

@@ -91,7 +91,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
         number, source = len(cpus), "CPU affinity"
         if not cpus:  # macOS has no CPU affinity
             number, source = os.cpu_count() or 1, "processors"
-        quota = period = ""  # CPU quota of this cgroup, in the files of version 2 or 1
+        quota = period = ""  # CPU quota of this cgroup, from the files of version 2 or 1
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
                 texts = [(_CGROUP / name).read_text() for name in files]
@@ -263,7 +263,8 @@ def sign_of_life(process: int) -> str | None:
 def _status(process: str) -> list[str]:
     """Return the fields of /proc/N/stat from the state on; field 20 is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    return text.rpartition(")")[2].split()  # the program's name before it may have brackets
+    # the program's name, which precedes it, may have parentheses
+    return text.rpartition(")")[2].split()
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:
@@ -293,7 +294,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # SLURM prints a word if the job has no time limit
+        return None  # SLURM prints a word for a job without a time limit
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

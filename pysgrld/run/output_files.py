@@ -22,7 +22,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # for another output file, or not written by sgmc
+            continue  # it is for another output file, or sgmc did not write it
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()
@@ -32,7 +32,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process removed it before it was locked: try again
+        file.close()  # another process removed it before it was locked, so try again
 
 
 def regular_target(path: Path) -> Path:
@@ -83,7 +83,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _new_and_held(path, temporary)
-                # keep the lock until the file has its final name
+                # hold the lock until the file has its final name
                 held.callback(os.close, os.dup(file.fileno()))
             except OSError as error:
                 reason = error.strerror or error
@@ -95,7 +95,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # raised in the block: some subclasses are an OSError, too
+    except SgmcError:  # the block raised it; some of its subclasses are also an OSError
         raise
     except OSError as error:
         reason = error.strerror or str(error)

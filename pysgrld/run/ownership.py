@@ -48,7 +48,8 @@ from typing import NamedTuple
 
 from pysgrld.errors import OutputError
 
-#: Name of the list of files that sgmc wrote into a folder: JSON lines after a first line `_HEAD`.
+#: Name of the list of files that sgmc wrote into a folder: JSON lines, the first of which is
+#: `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
 #: Maximum size of a list in bytes.
@@ -173,7 +174,7 @@ class FileList:
         with contextlib.suppress(ValueError):
             if lines and json.loads(lines[0]) == _HEAD:
                 for line in lines[1:]:
-                    # ignore a line that was cut off because of a kill or a full disk
+                    # ignore a line cut off by a kill or a full disk
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         entry = json.loads(line)
                         mark = Mark(int(entry["size"]), str(entry["sha256"]))
@@ -216,10 +217,10 @@ class FileList:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(self.path, flags, 0o666)
         try:
-            with contextlib.suppress(OSError):  # a file system without locks
+            with contextlib.suppress(OSError):  # some file systems have no locks
                 fcntl.flock(fd, fcntl.LOCK_EX)
             text = json.dumps(_HEAD) if os.fstat(fd).st_size == 0 else ""
-            # write the line end first, as the last line may have been cut off by a kill
+            # write a line end first, because a kill may have cut off the last line
             data = memoryview((text + "".join(f"\n{json.dumps(e)}" for e in entries)).encode())
             while data:
                 data = data[os.write(fd, data) :]
@@ -285,7 +286,7 @@ class FileList:
         self.remove(self._marks)
         inside = {str(Path(name).parent) for name in self._marks} - {"."}
         for name in sorted(inside, key=len, reverse=True):
-            with contextlib.suppress(OSError):  # the folder is missing or not empty
+            with contextlib.suppress(OSError):  # the folder may be missing or not empty
                 (self.folder / name).rmdir()
         if not any(True for _ in self.foreign()):
             self.path.unlink(missing_ok=True)
@@ -293,7 +294,7 @@ class FileList:
                 self.folder.rmdir()
 
 
-#: Folders that this process has claimed, so that files written into them are added to the list.
+#: Folders claimed by this process; files written into them are added to their lists.
 _claimed: set[Path] = set()
 #: Files that this process will write and that did not exist when `expect_free` was called.
 _free: set[Path] = set()
@@ -337,7 +338,7 @@ def list_of(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    with contextlib.suppress(OutputError):  # ignore a file of this name that sgmc did not write
+    with contextlib.suppress(OutputError):  # ignore a file of this name not written by sgmc
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
             return files

@@ -69,7 +69,8 @@ class StoredParts:
 
     def progress(self) -> int:
         """Return the sum of all parts' steps, without verifying the files."""
-        newest = dict(self._files().keys())  # keeps the last, which is the newest, step of a part
+        # this keeps the last step of each part, which is the newest
+        newest = dict(self._files().keys())
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:

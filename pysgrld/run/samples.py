@@ -57,10 +57,10 @@ class Samples:
     def __init__(self, run: Path, writing: Callable[[Path], AbstractContextManager[None]]) -> None:
         self.folder = run / "samples"
         self._run, self._writing = run, writing
-        # Digests of the files that this process wrote or verified, which never change.
+        # Digests of files written or verified by this process; these files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # names of the files in which all values were checked
+        self._checked: set[str] = set()  # names of files whose values were all checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the path of an iteration's sample."""
@@ -121,7 +121,7 @@ class Samples:
         path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
         with self._writing(path):
-            make_folder(path.parent, "sample")  # the user may have removed the folder
+            make_folder(path.parent, "sample")  # the user may have deleted the folder
             written = write_new(temporary, encode(parts), "sample")
             try:
                 if path.exists():

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-#: Types of a record's values by key; for a nested record, its schema. If the type of a key includes
-#: None, the key may be missing.
+#: Types of a record's values by key, or, for nested records, their schemas. A key whose type
+#: includes None may be missing.
 Schema = Mapping[str, Any]
-#: Type of integers that are at least 0.
+#: Type of integers of at least 0.
 NATURAL = Annotated[int, 0]
 
 

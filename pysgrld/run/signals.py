@@ -22,7 +22,7 @@ from pysgrld.run.machine import boot_clock, check_room_for_thread, job_end, proc
 
 logger = logging.getLogger(__name__)
 
-#: Signals that ask a run to write a checkpoint and stop.
+#: Signals at which a run writes a checkpoint and stops.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU)
 
 
@@ -91,7 +91,7 @@ class StopFlag(contextlib.ExitStack):
         if self._deadline is None:
             logger.warning("--time-limit auto: the batch system names no end of this job")
         else:
-            # Request a checkpoint to measure its duration. The margin is for the exit of Python.
+            # A checkpoint is requested to measure its duration. The margin is for Python's exit.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
@@ -177,8 +177,8 @@ class StopFlag(contextlib.ExitStack):
         return self
 
 
-#: Seconds between two readings of an `AwakeClock`, and delay in seconds above which a reading shows
-#: that the process was suspended.
+#: Seconds between readings of an `AwakeClock`, and delay of a reading, in seconds, above which the
+#: process must have been suspended.
 BEAT, GAP = 0.25, 5.0
 
 
@@ -228,7 +228,7 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # If the thread cannot start, no gaps are counted, as they could be long steps.
+        # If the thread cannot start, gaps are not counted, because they could be long steps.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

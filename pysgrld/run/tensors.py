@@ -35,10 +35,10 @@ MAX_TENSORS = 4096
 MAX_AXES = 8
 NAME = re.compile(r"[a-z0-9_.]{1,64}")
 
-#: Maximum size in bytes of an array of a verified file that stays in memory.
+#: Maximum size in bytes at which an array of a verified file stays in memory.
 _KEPT = 1 << 20
 
-#: Alignment of loaded arrays in bytes, which the compiled kernels expect.
+#: Alignment in bytes of loaded arrays, as expected by the compiled kernels.
 ALIGNMENT = 64
 
 _DTYPES = {
@@ -120,7 +120,8 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
         header[name] = {**entry, "data_offsets": [position, stop]}
         position = stop
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    # Pad with spaces to a multiple of 64 bytes, so that a mapped file has its first array aligned.
+    # Pad with spaces to a multiple of 64 bytes, so that the first array is aligned in a mapped
+    # file.
     text += b" " * (-(len(text) + 8) % ALIGNMENT)
     return len(text).to_bytes(8, "little") + text
 
@@ -180,7 +181,8 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
         code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(code, str) or code not in _DTYPES:
             raise DamagedError(f"{path}: header: dtype of array {name!r}")
-        # The number and size of axes are limited, so that their product stays a short integer.
+        # The number and size of axes are limited, so that the product of sizes stays a small
+        # integer.
         if (
             not isinstance(shape, list)
             or len(shape) > MAX_AXES
@@ -425,14 +427,14 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 
 # ---- invariants of arrays
 
-#: Empty mapping of invariants, for arrays of unknown meaning.
+#: Empty mapping of invariants, for arrays whose meaning is unknown.
 NONE: Mapping[str, Invariant] = MappingProxyType({})
 
-#: Maximum difference of a row's sum or norm from 1, to allow for single precision.
+#: Maximum deviation from 1 of a row's sum or norm, due to single precision.
 TOLERANCE = 1e-3
 
-#: Range of an array's values for each condition. All floats of a checkpoint satisfy `FINITE`, a
-#: range in which squares and sums of values stay finite.
+#: Range of an array's values for each condition. All floats in a checkpoint satisfy `FINITE`, a
+#: range in which squares and sums stay finite.
 _RANGES = {
     Condition.FINITE: (-1e100, 1e100),
     Condition.NOT_NEGATIVE: (0.0, 1e100),
@@ -485,7 +487,7 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are no prior"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # True for NaN, too
+        off = ~(np.abs(values - 1) < TOLERANCE)  # also True for NaN
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"

@@ -19,10 +19,10 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
-#: Points are at an optimum if a step gains less than this fraction of the total gain.
+#: Points are at an optimum if a step gains less than this fraction of the gain so far.
 TOLERANCE = 1e-4
-#: Maximum number of halvings of a step, and the sufficient fraction of the gain that the gradient
-#: predicts.
+#: Maximum number of times that a step is halved, and minimum fraction of the gain predicted by the
+#: gradient.
 _HALVINGS, _ENOUGH = 40, 1e-4
 
 

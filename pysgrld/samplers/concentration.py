@@ -34,10 +34,11 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 MOST = 1e6
 #: Width of the first interval of log eta in a slice, and of each extension of the interval.
 _WIDTH = 0.1
-#: Maximum number of points that a slice tries. It is never reached, but guarantees that the loop
+#: Maximum number of points tried in a slice, which is never reached but guarantees that the loop
 #: ends.
 _TRIES = 200
-#: Number of topic rows in one sum of logarithms: bounds the memory, and fixes the order of summation.
+#: Number of topic rows in one sum of logarithms, which limits memory and fixes the order of
+#: summation.
 _TOGETHER = 4096
 
 
@@ -117,8 +118,8 @@ class GivenCounts(Concentration):
         v, k = self.block.hyper
         cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
         totals = cell_counts.sum(axis=0).tolist()
-        # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j);
-        # beyond[j] is the number of cells with n > j
+        # log Gamma(eta + n) - log Gamma(eta) is the sum over j < n of log(eta + j); beyond[j] is
+        # the number of cells with n > j
         beyond = np.bincount(cell_counts.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
         offsets = np.arange(len(beyond), dtype=np.float64)
 

@@ -50,7 +50,7 @@ class Geodesic(Points):
         """Make ``inner_steps`` integrator steps A B O B A of size ``h``."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
-            # with a larger factor velocities soon overflow
+            # with a larger factor, velocities would soon overflow
             damp = math.exp(min(-0.5 * self.friction(h), 700.0))
             self.drift(0.5 * h, damp)
             if part and settings.resample == "off":
@@ -58,7 +58,7 @@ class Geodesic(Points):
             else:
                 slope = statistics.drawn(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            if slope.noise is not None:  # subtract the noise of minibatches
+            if slope.noise is not None:  # subtract the minibatch noise
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)

@@ -74,7 +74,7 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
 class Mean(Rows):
     """Topics' expectation given the topics of all tokens."""
 
-    _statistics: Counts | None = None  # the counts of the last step
+    _statistics: Counts | None = None  # counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
         """Return the distribution used by `drawn`, or None if `drawn` uses logarithms."""

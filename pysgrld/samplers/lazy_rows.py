@@ -32,10 +32,10 @@ from pysgrld.samplers.rows import Rows, drawn, together
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Number of iterations after which all rows are brought up to date, so that the sums have no rounding
-#: errors and no missing noise.
+#: Number of iterations after which all rows are brought up to date, so that rounding errors and
+#: missing noise do not accumulate in the sums.
 RENEW = 1000
-#: Minimum s_k at which lazy rows may use the conditional mean: a relative error of 3 %.
+#: Minimum s_k at which lazy rows may use the conditional mean, whose relative error is then 3 %.
 DENSE = 1000.0
 
 
@@ -44,13 +44,13 @@ class LazyRows(Rows):
 
     names = ("g", "sums", "last", "now")
     held = ("g", "last")
-    #: Kernels: the first steps all rows equally, the second steps listed rows, each by its own
-    #: length.
+    #: Kernels: the first steps all rows by the same length, the second the listed rows by
+    #: individual lengths.
     step_all: ClassVar[Callable[..., None]]
     step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
-    #: Whether all rows are current in the iteration that `catch_up` has begun.
+    #: Whether all rows are up to date in the iteration begun by `catch_up`.
     _none_waits = True
 
     @classmethod

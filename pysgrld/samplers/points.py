@@ -17,7 +17,7 @@ from pysgrld.core import core, padded
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Parts of an iteration's noise that no step uses: for initial positions and velocities.
+#: Parts of an iteration's noise used for initial positions and velocities, but in no step.
 _START, _PACE = 2**31, 2**31 + 1
 
 

@@ -103,7 +103,8 @@ def together(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    added, wrong = (contributions[:units], None)  # the other rows are the processes' error flags
+    # the remaining rows are the processes' error flags
+    added, wrong = (contributions[:units], None)
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
     except NumericalError as error:

@@ -32,17 +32,17 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Key
 
-#: Rows are lazy if the vocabulary has at least this multiple of the distinct words of a minibatch,
+#: Rows are lazy if the vocabulary has at least this multiple of a minibatch's distinct words,
 LAZY_FROM = 2.0
-#: and if the expected mass of a topic, V eta + N/K, is at least this multiple of `DENSE`: while a
-#: topic is small all rows are stepped, and nothing would be saved.
+#: and if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`; while a topic
+#: is small, all rows are stepped and nothing would be saved.
 LAZY_SCALE = 5.0
-#: One token of a minibatch counts as c tokens after a step: c is the mean number of tokens of a word,
-#: N/V, divided by this number,
+#: A minibatch's token counts as c tokens after a step, with c the mean number of tokens per word,
+#: N/V, divided by this number;
 OF_A_WORD = 12.0
-#: but c is at least this number, below which chains forget slowly,
+#: c is at least this number, as chains otherwise forget slowly,
 FEWEST_TOKENS = 2.0
-#: and at most this number, unless the step would be below 0.02 (docs/internals/defaults.md).
+#: and at most this number, unless the step would then be below 0.02 (docs/internals/defaults.md).
 MOST_TOKENS = 10.0
 
 

@@ -25,7 +25,7 @@ from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Minimum shape, so that the square root in the noise of a step does not stay 0.
+#: Minimum shape, so that the square root in a step's noise does not stay 0.
 LEAST = 1e-30
 
 
@@ -145,7 +145,7 @@ class ConjugateShapes(Shapes):
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
         x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
-        if len(self.block.hyper) > 1:  # otherwise gamma0 and c0 are known
+        if len(self.block.hyper) > 1:  # otherwise gamma0 and c0 are fixed
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs

@@ -12,7 +12,7 @@ from pysgrld.core import core, padded
 from pysgrld.core.restore import Form, put_back
 from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Step size of the warm-up that forgets the old state: exp(-64) of it remains.
+#: Step size of the warm-up at which only exp(-64) of the old state remains.
 ALL_THE_WAY = 64.0
 
 #: Sufficient statistics: the information of a minibatch's documents about a block.
@@ -167,17 +167,19 @@ class BlockState(ABC, Generic[S]):
         The arrays of the state, one for each of ``names``; the state takes ownership of them.
     """
 
-    #: Names of the attributes that are its arrays, in checkpoints too: all data that a step needs.
+    #: Names of the attributes that are the state's arrays, also in checkpoints: all data needed for
+    #: a step.
     names: ClassVar[tuple[str, ...]]
-    #: Name of an array with one number per topic, which is not finite if the topic is not finite.
+    #: Name of an array with one number per topic, which is NaN or infinite if the topic has such
+    #: values.
     of_topics: ClassVar[str]
     #: The class of the state in the noise-free warm-up, or None if it has none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
-    #: Names of the arrays of rows that are split over processes; every process has all other arrays
-    #: in full.
+    #: Names of arrays whose rows are split over processes; each process has all other arrays in
+    #: full.
     held: ClassVar[tuple[str, ...]] = ()
-    #: Processes that move the state together, each its own rows. Without peers every process moves
-    #: the whole state.
+    #: Processes that update the state together, each its own rows; None if this process updates the
+    #: whole state.
     peers: Peers | None = None
 
     def __init__(

@@ -39,7 +39,7 @@ BOUNDARY = Option(
     metavar="clip|reflect",
     default="clip",
 )
-#: Also an option of models with gamma shapes, as this scale sets the steps of the shapes.
+#: Also an option of models with gamma shapes, whose steps it scales.
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
@@ -297,7 +297,7 @@ CONJUGATE_SHAPES = Sampler(
     geometry="positive",
     whole_corpus=True,
 )
-#: Sampler of a learned eta, given the topics or given the counts of the whole corpus.
+#: Sampler of a learned eta, given the topics or given the whole corpus's counts.
 CONCENTRATION = Sampler(
     "concentration",
     "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",

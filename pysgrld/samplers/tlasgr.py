@@ -23,7 +23,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts, update_scale
 from pysgrld.types import Doubles, Int64s, Key, Schedule
 
-#: Maximum step, in units of the distance to a topic's conditional mean; beyond 2 steps would diverge.
+#: Maximum step, in distances to a topic's conditional mean; steps beyond 2 would diverge.
 FARTHEST = 1.9
 
 
@@ -49,7 +49,7 @@ class TopicScales(Rows):
     """Rows updated by steps that are divided by each topic's running scale: ``tlasgr``."""
 
     names = ("g", "sums", "m", "updates")
-    #: Whether there is one scale, the mean over the topics of the lowest layer.
+    #: Whether there is a single scale, the mean over the lowest layer's topics.
     one_scale: ClassVar[bool] = False
     m: Doubles
     updates: Int64s
@@ -67,7 +67,7 @@ class TopicScales(Rows):
         estimate = np.array([statistics.level]) if self.one_scale else tokens
         m = update_scale(self.m, self.updates, estimate, Schedule(*settings.scale_weight))
         all_of_it = tokens + v * self.block.prior
-        # the scale of a topic without tokens is that of its prior
+        # a topic without tokens has the scale of its prior
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
             **self.arguments(key, statistics),

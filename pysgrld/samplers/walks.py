@@ -29,12 +29,12 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
 
-#: Step with minibatches, as a fraction of B/D, so that their noise widens draws by at most a quarter.
+#: Step with minibatches, as a fraction of B/D, at which their noise widens draws by at most a
+#: quarter.
 SHARE = 0.5
-#: Longest step; and the factor on T^(-1/3), for T slices, that gives the length of a step with an
-#: accept test.
+#: Maximum step; and, for steps with an accept test, the step's factor on T^(-1/3) for T slices.
 LONGEST, ACCEPTED = 0.5, 0.85
-#: Count added to each word's tokens in every slice if a chain starts from given tokens of topics.
+#: Count added to each word's tokens in every slice if a chain starts from given token counts.
 AT_FIRST = 0.5
 
 

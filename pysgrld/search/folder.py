@@ -48,11 +48,11 @@ from pysgrld.train.start import Stoppable
 
 #: Default number of chains of each contender in the last rung.
 CHAINS = 2
-#: Files that a search has before it has a plan.
+#: Files of a search that has no plan yet.
 _BEGUN = frozenset({"lock", "lock.held", "corpus", LIST})
-#: Facts of the corpus that the plan stores.
+#: Facts about the corpus stored in the plan.
 _FACTS = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
-#: Options of training that apply to the search as a whole.
+#: Training options that apply to a search as a whole.
 _OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
 
 
@@ -117,7 +117,8 @@ class ReadySearch(NamedTuple):
         choices = request.choices.without(_OF_SEARCH).updated(contender.choices)
         choices = choices.changed(**changes, out=str(out), resume="auto", threads=threads)
         if "exact-sweeps" in choices.model.options:
-            choices = choices.changed(exact_sweeps=0)  # compared runs continue from rung to rung
+            # because compared runs continue from rung to rung
+            choices = choices.changed(exact_sweeps=0)
         corpus = self.folder / "corpus"
         return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
@@ -130,7 +131,7 @@ class ReadySearch(NamedTuple):
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
         task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
-        return task_request._replace(as_stored=True)  # the inputs were examined once, for all runs
+        return task_request._replace(as_stored=True)  # the inputs were checked once for all runs
 
 
 def check(request: SearchRequest) -> None:
@@ -302,7 +303,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # the files belong to other programs
+    except (OSError, SgmcError):  # the files belong to another program
         return False
     return True
 
@@ -313,7 +314,7 @@ def _planned(
     """Plan all contenders for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
-    # the limit holds for the memory of all runs together: check once how many fit at the same time
+    # the limit is for all runs' memory together; check once how many runs fit at a time
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
     for contender in draft.contenders:

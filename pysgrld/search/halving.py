@@ -83,7 +83,8 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 _train(ready, rung, teller, stop, started, explain)
                 records = _decide(ready, rung, records, teller)
         except Interrupted:
-            with contextlib.suppress(SgmcError):  # the early stop is the more important error
+            # the early stop must be reported rather than this error
+            with contextlib.suppress(SgmcError):
                 teller.progress = SearchProgress.read(ready.folder)
             raise
         return DecidedSearch(ready.folder, ready.plan, records)

@@ -25,13 +25,13 @@ from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rungs import Standing, bounds, resampled, worse_by
 from pysgrld.types import Key
 
-#: Number of bytes at the end of ``metrics.jsonl`` that contain its last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its last line.
 _END = 1 << 16
-#: A number of topics is recommended for reading only if at least this fraction of the words is in
-#: topics that all chains found.
+#: Minimum fraction of words in topics found by all chains, for a number of topics to be recommended
+#: for reading.
 SHARED = 0.5
-#: Maximum number of kept samples from which steady words are counted; more would not change the
-#: digits that are shown.
+#: Maximum number of stored samples for counting steady words; more would not change the digits
+#: shown.
 SAMPLES = 40
 
 
@@ -64,7 +64,7 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = averages_in(first.checkpoint.arrays).history.tolist()
-    # gain of the second half of the iterations, if the first half has a sample
+    # gain of the second half of iterations, if the first half has a sample
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -235,7 +235,7 @@ def result_of(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # reduction relative to the next smaller number of topics, all other options equal
+        # reduction from the next smaller number of topics, all other options being equal
         gain = None
         if not dropped:
             smaller = [

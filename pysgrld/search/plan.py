@@ -17,24 +17,24 @@ from pysgrld.options.paths import is_file
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small, replace_file
 
-#: File of the plan in the folder of a search.
+#: File of the plan in a search's folder.
 PLAN = "search.json"
 #: Numbers of topics to try by default.
 TOPICS = (20, 50, 100, 200)
 #: Epochs of the first rung, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: The first rung is long enough if every contender has this number of posterior samples.
+#: Number of posterior samples of every contender at which the first rung is long enough.
 FIRST_SAMPLES = 20
-#: If samples are rare, this smaller number of samples is enough, after this number of iterations of
-#: sampling.
+#: If samples are rare, this smaller number of samples suffices, after this number of sampling
+#: iterations.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Maximum number of contenders.
 MOST = 1000
-#: Groups of options, and names of single options, that must be the same for all contenders.
+#: Groups of options, and single options, that must be the same for all contenders.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
-#: An option to try, with its values as they were typed and parsed.
+#: An option to vary, with its values as typed and as parsed.
 Axis = tuple[str, tuple[tuple[str, Any], ...]]
 
 
@@ -117,7 +117,7 @@ def axes_of(
             raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model
-    # a model that determines its number of topics, or has layers to try, gets no numbers of topics
+    # numbers of topics do not apply to a model that determines its own, or whose layers are varied
     if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *choices.names}):
         if not grid:
             raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")

@@ -17,9 +17,9 @@ from pysgrld.run.ownership import claim_files
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.show import called, sentences, table
 
-#: Files in the folder of a search.
+#: Files in a search's folder.
 RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
-#: Scripts of the page, which `pysgrld.report.page_file` includes.
+#: Scripts of the page, included by `pysgrld.report.page_file`.
 SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 
@@ -177,7 +177,7 @@ class Chart(NamedTuple):
     high: float | None
 
 
-#: Value of a row, with its bounds.
+#: A row's value with its bounds.
 _Values = tuple[float, float | None, float | None] | None
 
 

@@ -23,16 +23,17 @@ from pysgrld.run.layout import is_run
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.types import Doubles
 
-#: File of the decisions in the folder of a search.
+#: File of decisions in a search's folder.
 RUNGS = "rungs.jsonl"
-#: A contender may be dropped if, with 95 % certainty, its perplexity is above the leader's by more
+#: A contender may be dropped if its perplexity exceeds the leader's, with 95 % certainty, by more
 #: than this fraction.
 WORSE = 0.01
-#: The smallest number of topics with a perplexity within this fraction of the best is reported.
+#: Relative difference from the best perplexity within which the smallest number of topics is
+#: reported.
 NEAR = 0.005
-#: Number of times that held-out documents are resampled, and coverage of the resulting intervals.
+#: Number of times that held-out documents are resampled, and coverage of the intervals.
 RESAMPLES, SURE = 2000, 0.95
-#: Key of the random numbers for resampling, which is fixed so that decisions are reproducible.
+#: Key of the resampling's random numbers, fixed so that decisions are reproducible.
 _KEY = 20
 
 
@@ -77,7 +78,7 @@ class Rung(NamedTuple):
         try:
             run = RunDirectory.open(path)
             finished = run.status.get("state") == "finished"
-        except SgmcError:  # training the run will report the error
+        except SgmcError:  # the error will be reported when the run is trained
             return False
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
@@ -200,7 +201,7 @@ def resampled(scores: Sequence[Estimate]) -> Doubles:
     on the number of documents.
     """
     random, n = np.random.Philox(_KEY), len(scores[0].influence)
-    # raw random numbers are the same in every version of NumPy
+    # raw random numbers are the same in all versions of NumPy
     draws = ((random.random_raw(n) % n).astype(np.int64) for _ in range(RESAMPLES))
     return np.array([[score.among(drawn) for score in scores] for drawn in draws]).T
 
@@ -248,7 +249,7 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
             reason = "not surely worse"
         elif standing.gained is None:
             reason = "too few scores to estimate its gain"
-        # both in logarithms: the gain of the last doubling, and the distance to the leader
+        # the gain of the last doubling and the distance to the leader, both as logs
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
             reason = "worse, and still gaining"
         else:

@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
-#: Heads of the table's columns after the tried options and the score.
+#: Column heads that follow the varied options and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -25,9 +25,9 @@ HEADS = (
     "memory",
     "dropped after",
 )
-#: Columns that a narrow table leaves out first, in this order.
+#: Columns omitted from a narrow table, in order of omission.
 SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
-#: Maximum number of characters of a list of numbers of topics that is shown in full.
+#: Maximum number of characters at which a list of numbers of topics is shown in full.
 _LISTED = 20
 
 
@@ -221,7 +221,7 @@ def sentences(result: SearchResult) -> list[str]:
         f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    if small.topics:  # without a number of topics, no setting is smaller
+    if small.topics:  # without numbers of topics, no setting is smaller
         near = f"within {100 * NEAR:g} % of it"
         reading = f"For reading: {called(best)}, too: nothing smaller is {near}"
         if small.name != best.name:
@@ -242,7 +242,7 @@ def sentences(result: SearchResult) -> list[str]:
             if small.name != best.name and best.found is not None:
                 reading += f"; with {called(best)} {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
-    # warn if chains of one setting differ by more than the difference that counts between settings
+    # warn if chains of a setting differ by more than the difference that matters between settings
     apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:

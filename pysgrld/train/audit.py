@@ -21,19 +21,19 @@ from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: A chain has an audited topic if one of its topics overlaps with it by at least this much.
+#: Minimum overlap of a chain's best topic with an audited topic for the chain to have found it.
 FOUND = 0.5
-#: A topic is a mixture in a chain if the mean of two topics of the chain has an overlap with it
-#: that is greater than that of its best topic by at least this much.
+#: Minimum excess of a mean of two topics' overlap over the best topic's overlap, for an audited
+#: topic to be a mixture in a chain.
 _SECOND = 0.1
-#: A verdict holds if more than this fraction of the chains supports it.
+#: Fraction of chains that must be exceeded by those supporting a verdict.
 _MOST = 0.5
-#: Number of most similar topics of a chain that are tried as parts of an audited topic.
+#: Number of a chain's most similar topics tried as parts of an audited topic.
 _PARTS = 4
-#: Number of top words of a topic, and number of top words of its counterpart that are searched for
-#: them.
+#: Number of a topic's top words, and number of its counterpart's top words among which they are
+#: sought.
 TOP, _AMONG = 10, 20
-#: Part of the seed that makes the random numbers of an audit independent of others.
+#: Part of the seed by which an audit's random numbers differ from all others.
 _SEED = 2027
 
 Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: Minimum seconds until a start stores its state for the first time, and bytes of the state for
-#: each second of that time: storing then takes a few percent of the time. The interval doubles each
-#: time.
+#: Minimum seconds before a start first stores its state, and bytes of state per second of this
+#: time: storing then takes a few percent of the time. The interval doubles each time.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 

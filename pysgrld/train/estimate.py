@@ -21,11 +21,11 @@ from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
 #: Seconds of an iteration in which only one thread works: 4.5 % of an iteration on Simple English
-#: Wikipedia with K = 100, in the unit times of training.
+#: Wikipedia at K = 100, with training's unit times.
 ALONE = 0.43e-3
-#: Minimum number of documents of a minibatch for each thread, which samples this many together.
+#: Minimum number of a minibatch's documents per thread, which samples this many at a time.
 DOCUMENTS = 4
-#: Number of epochs assumed to estimate the hours of a run: runs until convergence have 30 to 75.
+#: Number of epochs assumed in estimating hours; runs until convergence take 30 to 75.
 EPOCHS = 60
 
 
@@ -108,7 +108,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             "build', or a part of it with 'sgmc corpus sample'",
             request.inputs[0],
         )
-    unlimited = Choices({"max-memory": 1 << 60})  # the memory of this machine does not matter
+    unlimited = Choices({"max-memory": 1 << 60})  # this machine's memory is irrelevant
     choices = unlimited.updated(request.choices)
     with planned(request._replace(choices=choices), listener) as plan:
         options, facts = plan.options, plan.facts

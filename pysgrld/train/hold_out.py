@@ -69,7 +69,7 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        if seen and name != "observed-corpus":  # parts of training documents may be observed
+        if seen and name != "observed-corpus":  # it may observe parts of training documents
             self.listener.note(
                 f"--{name} {path}: is also training data, so its scores do not "
                 "measure new documents",
@@ -164,5 +164,5 @@ def divide(
         raise CorpusError(
             f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
         )
-    # ids are positions among the held-out documents, so that a resumed run reads the same documents
+    # ids are positions among held-out documents, so that a resumed run reads the same ones
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

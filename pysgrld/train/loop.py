@@ -55,7 +55,7 @@ from pysgrld.train.short_chains import FirstTopics, Stopped
 
 logger = logging.getLogger(__name__)
 
-#: Number of bytes at the end of the metrics file that certainly contain its last line.
+#: Number of bytes at the end of the metrics file that surely contain its last line.
 _LAST_METRICS = 1 << 16
 
 
@@ -102,7 +102,7 @@ class Training:
         self.chain = self.posterior.chain
         for remark in self.chain.remarks():
             reporter.note(*remark)
-        # budget of the whole run in iterations; 0 to train until the score has converged
+        # the whole run's budget in iterations, or 0 to train until the score converges
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
             budgets.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
@@ -110,7 +110,8 @@ class Training:
         limit = p.options.time_limit
         exact = follows(self.chain, self.options.exact_sweeps) and not p.once
         self.open_ended = not budgets and (limit in (None, "auto") or exact)
-        #: Maximum seconds of training in this start, if the Gibbs refinement shares the time limit.
+        #: Maximum seconds of training in this start, if the time limit is shared with the Gibbs
+        #: refinement.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
@@ -128,12 +129,12 @@ class Training:
             comm,
         )
         self.stage: ExactStage | None = None
-        # functions that need the options of the model
+        # functions that need the model's options
         self._begin_exactly = partial(
             begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
-        self._order = Order()  # for the next iteration
+        self._order = Order()  # the order for the next iteration
         self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
 
@@ -193,13 +194,13 @@ class Training:
             try:
                 self.stage = keeper.stage = self.stage or self._exact_stage()
                 stopped = self._draw_exactly()
-            except Stopped:  # while the refinement was being prepared
+            except Stopped:  # training was stopped while the refinement was prepared
                 stopped = self.stop.reason
-        self.comm.share(False)  # no more draws follow: the other ranks leave their loop
+        self.comm.share(False)  # no draws follow, so the other ranks leave their loop
         done = budget_was_used and keeper.step == first_step
         # an earlier start may have been killed before it wrote the last line
         if not done or keeper.measured != keeper.step:
-            if not (stopped and self.stage):  # measuring takes long with many topics
+            if not (stopped and self.stage):  # with many topics, measuring takes long
                 keeper.measure()
             self._save(last=True, finished=not stopped)
         ending = ending or Ending(
@@ -218,7 +219,7 @@ class Training:
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
-        backlog.finish()  # includes writes that have failed so far
+        backlog.finish()  # this includes writes that failed before
         self.comm.share(stopped)
         self.comm.leave()
         if not stopped and (remark := self.score.remark(keeper.record)):
@@ -241,7 +242,7 @@ class Training:
         """Return the topics that replaced topics of the parent run; warn about lost names."""
         if self.parent is None:
             return []
-        with contextlib.suppress(SgmcError):  # for example no checkpoint, because the disk is full
+        with contextlib.suppress(SgmcError):  # for example, a full disk has prevented a checkpoint
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
@@ -296,7 +297,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # has no effect if a signal came first
+            self.stop.stop("time limit")  # without effect if a signal came first
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:
@@ -304,7 +305,7 @@ class Training:
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
-        # an earlier start may have been stopped after convergence, when the refinement began
+        # an earlier start may have been stopped after convergence, as the refinement began
         self._converged = posterior.due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
@@ -458,7 +459,7 @@ class Training:
     def _start(self) -> bool:
         """Restore the last good checkpoint, if there is one; return True in that case."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # waits until all ranks have a chain
+        comm.meet()  # wait until all ranks have a chain
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )
@@ -490,9 +491,7 @@ class Training:
             )
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
-        run.set_status(
-            "running", step=self.keeper.step
-        )  # the old status may belong to another budget
+        run.set_status("running", step=self.keeper.step)  # the old status may be of another budget
         before = run.config["options"]
         if changed := {n: value for n, value in self._free.items() if before.get(n) != value}:
             run.update_free(changed)

@@ -147,7 +147,7 @@ def planned(
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             if made:
-                with contextlib.suppress(OSError):  # a folder that contains a run is not removed
+                with contextlib.suppress(OSError):  # a folder that already has a run is not removed
                     parent.rmdir()
 
 
@@ -165,7 +165,7 @@ def _plan(
     try:
         corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
-        if error.field == field:  # the column of --time, not another column
+        if error.field == field:  # only for the column of --time
             raise NoFieldError(field, "--time") from None
         raise
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))
@@ -209,7 +209,7 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    # True if sgmc chose the held-out documents, not the user
+    # True if the held-out documents were chosen by sgmc, not by the user
     chosen = not {"holdout-corpus", "observed-corpus"} & choices.names
     config = config_of(options, defaults) | {
         "command": {
@@ -350,8 +350,8 @@ def _corpus(
 #: Number of tokens per topic below which topics are unreliable, and from which they may be
 #: reliable. Source of these and the next numbers: docs/evaluation.md, "How much is enough?".
 TOKENS, BETTER = 300, 1000
-#: For a useful comparison of scores: minimum number of held-out documents, and of held-out tokens
-#: if documents are split.
+#: Minimum number of held-out documents, and of held-out tokens if documents are split, for a useful
+#: comparison of scores.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
@@ -383,7 +383,7 @@ def _remarks(
             "it, too"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    k = max(options.widths, default=0)  # a mixture chooses its number of topics itself
+    k = max(options.widths, default=0)  # a mixture determines its number of topics itself
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(
             f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
@@ -410,7 +410,7 @@ def _remarks(
         )
 
 
-#: Bytes of memory of the program and its libraries, for any model.
+#: Bytes of memory of the program with its libraries, whatever the model.
 PROGRAM = 80 << 20
 
 

@@ -110,7 +110,7 @@ def prepare(
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
                 place = run.path / "holdout" / name
-                # the observed part is empty if whole documents are scored
+                # the observed part is empty if documents are scored whole
                 if part.tokens and not is_there(place):
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:

@@ -29,11 +29,11 @@ from pysgrld.train.events import Position
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
-#: Seconds between checks for a reason to stop.
+#: Seconds between checks whether there is a reason to stop.
 LOOK = 0.1
-#: Seconds after a second Ctrl-C until runs that have not ended are killed.
+#: Seconds after a second Ctrl-C at which runs that have not ended are killed.
 PATIENCE = 1.0
-#: A run that was asked to stop is killed if it shows no activity for this number of seconds.
+#: Seconds without activity after which a run that was asked to stop is killed.
 GRACE = 10.0
 
 
@@ -87,7 +87,7 @@ def run_all(
     list of Ended
         The processes that were started, sorted by number.
     """
-    # discards a request due to the time limit, which the runs check themselves
+    # discard a request due to the time limit, because runs check the limit themselves
     stop.take_checkpoint_request()
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
@@ -111,11 +111,11 @@ def run_all(
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                # at most a second is counted: this process may have been suspended too
+                # count at most one second, because this process may have been suspended too
                 _urge(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
-    except BaseException:  # a second Ctrl-C or a bug: no process must remain
+    except BaseException:  # at a second Ctrl-C or a bug, no process may remain
         _end(runs)
         raise
 
@@ -128,7 +128,8 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    resource_tracker.ensure_running()  # started before, because its start unblocks blocked signals
+    # started beforehand, because its start unblocks blocked signals
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         for number, task in tasks:
@@ -138,7 +139,8 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
                 target=in_process, args=(task, sender, obeys), name=f"run-{number}"
             )
             process.start()
-            sender.close()  # only the child keeps these ends: each side notices if the other ends
+            # only the child keeps these ends, so that each side notices when the other ends
+            sender.close()
             obeys.close()
             runs.append(Ended(number, process, events, orders))
     finally:
@@ -173,7 +175,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
-    # a signal to stop came after the process had sent its last message
+    # a stop signal came after the process had sent its last message
     elif stop.reason and -code in STOP_SIGNALS:
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
@@ -201,13 +203,13 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
             run.process.kill()
         else:
             with contextlib.suppress(OSError):
-                os.kill(run.process.pid, signal.SIGCONT)  # the run may have been suspended
+                os.kill(run.process.pid, signal.SIGCONT)  # in case the run is suspended
 
 
 def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
     for run in runs:
         if run.code is None:
-            with contextlib.suppress(OSError):  # the run has just ended
+            with contextlib.suppress(OSError):  # the run may have just ended
                 report(run)
 
 
@@ -260,11 +262,11 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
         )
 
 
-#: Minimum number of seconds between two progress reports of a chain.
+#: Minimum seconds between two progress reports of a chain.
 TELL = 0.2
 
 
-#: Function that returns the exit code of an error, its message, and the label for the message.
+#: Function that returns an error's exit code, its message, and the message's label.
 Explain = Callable[[BaseException], tuple[int, str, str]]
 
 

@@ -36,8 +36,8 @@ from pysgrld.train.short_chains import (
 )
 from pysgrld.types import Positions
 
-#: Arrays of the state up to this number of bytes (sums of topics) are compared before each
-#: iteration, so that a difference between ranks is detected soon.
+#: Maximum size in bytes of the state's arrays (sums of topics) that are compared before each
+#: iteration, so that differences between ranks are noticed soon.
 _SMALL = 1 << 16
 
 
@@ -160,10 +160,10 @@ def raise_if_stopped(stop: StopFlag) -> None:
         raise Stopped
 
 
-#: Number of iterations of a start that are timed, after the first one, which is slower.
+#: Number of a start's iterations that are timed, after the first, which is slower.
 LOOKED_AT = 5
-#: A remark is logged if less than this fraction of the time is spent on work that ranks share; the
-#: value is below a half, so that the remark is rare.
+#: Fraction of time spent on divided work below which a remark is logged; it is below a half, so
+#: that the remark is rare.
 WASTED = 1 / 3
 
 
@@ -250,7 +250,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
                 "install the same version everywhere"
             )
     if len(set(isas)) > 1:
-        order = core.available_isas()  # each instruction set includes all earlier ones
+        order = core.available_isas()  # each instruction set includes the earlier ones
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
         if comm.rank == 0:
@@ -265,7 +265,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} each "
         f"({count.source}); {comm.library}"
     )
-    for host in dict.fromkeys(hosts):  # the log of the system names a killed process by its id
+    for host in dict.fromkeys(hosts):  # the system's log identifies a killed process by its id
         pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
         listener.note(f"processes of the ranks on {host}: {', '.join(pids)}")
     for host in dict.fromkeys(hosts):
@@ -350,13 +350,13 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
     corpus.slice_by(options.slicing)
-    comm.meet()  # waits until all ranks have the corpus: they draw the first state together
+    comm.meet()  # wait until all ranks have the corpus, because they draw the first state together
     facts = CorpusFacts(brief.words, brief.tokens)
     run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
     chain = model.chain(options, stream, facts, run_on)
     try:
-        comm.meet()  # waits until all ranks have a chain
+        comm.meet()  # wait until all ranks have a chain
         by_short_chains, is_limited = comm.share()
         if by_short_chains:
             seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
@@ -375,7 +375,8 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         rounds = Rounds(chain, comm, stop, wants, time.monotonic)
         for visit in rounds:  # only the first rank writes files
             save = visit is not None and stop.take_checkpoint_request()
-        while comm.share():  # the first rank does the refinement, and asks whether any must stop
+        # the first rank runs the refinement, and asks whether any rank must stop
+        while comm.share():
             comm.gather(stop.reason if stop.should_stop(0.0) else None)
         stopped = comm.share()
         comm.leave()

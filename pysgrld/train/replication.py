@@ -33,9 +33,9 @@ from pysgrld.types import Doubles, Int64s
 DOCUMENTS = 500
 #: Maximum number of iterations of a replicate.
 ITERATIONS = 300
-#: Number of top words used for the overlap of a topic with its counterpart in a replicate.
+#: Number of top words in the overlap of a topic with its counterpart in a replicate.
 TOP = 10
-#: Part of the seed that makes the random numbers of replicates independent of others of the run.
+#: Part of the seed by which replicates' random numbers differ from all others of the run.
 _SEED = 1910
 
 

@@ -144,7 +144,7 @@ class Request(NamedTuple):
         )
 
 
-#: Options that limit the length of training: if the user types one, it replaces all earlier ones.
+#: Options that limit the length of training; a newly typed one replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
 #: Options that apply to a single start.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})

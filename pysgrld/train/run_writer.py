@@ -24,7 +24,7 @@ from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Reporter
 from pysgrld.types import Array, WordTotals
 
-#: Number of consecutive checkpoints that must fail before the run gives up.
+#: Number of consecutive failed checkpoints after which the run gives up.
 FAILED_CHECKPOINTS = 3
 
 
@@ -94,7 +94,7 @@ class RunWriter:
         self.score = model.score
         self.backlog = Backlog(run, reporter.note)
         limits = {False: options.samples, True: options.top_word_samples}
-        #: Maximum number of kept samples: False for full samples, True for samples of top words.
+        #: Maximum number of stored samples: of full samples (False) and of top-word samples (True).
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = word_counts
         self.measured = -1

@@ -32,15 +32,15 @@ from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, soon
 from pysgrld.types import Array, Doubles, Floats
 
-#: Number of iterations between two averaged draws of a short chain.
+#: Number of iterations between averaged draws of a short chain.
 _BETWEEN = 5
-#: The seeds of short chains start here: runs have smaller seeds.
+#: First seed of short chains; runs have smaller seeds.
 _OTHERS = 2**63
-#: Fraction of a time limit that short chains may take.
+#: Maximum fraction of a time limit for short chains.
 PART_OF_LIMIT = 0.1
-#: Number of iterations after which the time of a short chain is predicted.
+#: Number of iterations after which a short chain's time is predicted.
 _PREDICTED_AFTER = 3
-#: Names of arrays in a stored short chain: the sums of its draws; its topics if it is finished.
+#: Names of a stored short chain's arrays: the sums of draws and, if it is finished, the topics.
 _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
@@ -230,7 +230,7 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # seeds are such that a smaller number of chains gives the first ones of the default number
+        # with these seeds, a smaller number of chains gives the first chains of the default number
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
@@ -297,7 +297,7 @@ class ShortChain:
                 self._sums += weights_of(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
-                slow = seconds  # the first iteration is slower than the others
+                slow = seconds  # time of the first iteration, which is slower
             elif t - first > _PREDICTED_AFTER:
                 seconds_each = (seconds - slow) / (t - first - 1)
                 if seconds_each * (self.iterations - t) > seconds_left():

@@ -67,7 +67,7 @@ def train(
             locks.callback(prepared.once.close)
         if comm.size > 1:
             comm.share(brief_of(prepared))
-            comm.meet()  # waits until all ranks have the corpus
+            comm.meet()  # wait until all ranks have the corpus
         return Training(prepared, reporter, stop, comm).go()
 
 

@@ -44,7 +44,7 @@ TOP = 10
 STEPS = 5
 #: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20
-#: Matches words without a name, which are called by their number.
+#: Matches words that only have numbers as names.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
 
@@ -113,7 +113,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
             "nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # replaced below if a model has directions
+    how = Likening(DISTRIBUTIONS, False)  # replaced below for models whose topics are unit vectors
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)

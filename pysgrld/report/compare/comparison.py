@@ -15,19 +15,18 @@ from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.chain_folders import called
 from pysgrld.run.machine import RELEASE
 
-#: Standard errors on each side of a 95 % interval.
+#: Number of standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
-#: A topic has grown or faded if its shares in both runs have at least this ratio.
+#: Minimum ratio of a topic's shares in the two runs at which it has grown or faded.
 GROWN = 1.5
-#: Minimum difference of these shares, so that rare topics do not grow or fade by chance.
+#: Minimum difference of these shares, so that rare topics do not count as grown or faded by chance.
 GROWN_BY = 0.005
-#: A topic is new or gone if at least this share of its probability is on words that the other run
-#: lacks.
+#: Minimum probability on words lacking in the other run at which a topic is new or gone.
 UNKNOWN = 0.5
 #: Changes of topics, in the order in which they are listed.
 CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
-#: Degrees between the colours of neighbouring rows of the page: the golden angle, so that no two
-#: rows have the same colour.
+#: Degrees between the colours of neighbouring rows on the page: by the golden angle, no two rows
+#: have the same colour.
 _TURN = 137.5
 
 
@@ -316,7 +315,7 @@ def page_of(comparison: Comparison) -> bytes:
     sides = []
     for side in (comparison.left, comparison.right):
         shown = side._asdict() | {"run": called(side.path)}
-        del shown["path"], shown["labels"]  # the page does not reveal the path of a run
+        del shown["path"], shown["labels"]  # the page must not reveal a run's path
         sides.append(shown)
     report = {
         "title": f"{called(comparison.left.path)} and {called(comparison.right.path)}",

@@ -12,7 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of training documents of each run that are read with both runs.
+#: Maximum number of each run's training documents that are read with both runs.
 DOCUMENTS = 500
 
 

@@ -16,10 +16,10 @@ PARTNERS = 0.3
 #: less than this with every topic of the other model. In four pairs of runs on one corpus, 1 of 160
 #: topics was wrongly called gone; topics whose documents were removed correlate by 0.25.
 ABSENT = 0.3
-#: Minimum overlap that each further part of a split or merged topic must add.
+#: Minimum overlap that each further part of a split or merged topic must add to be included.
 ADDS = 0.05
 
-#: Kinds that are listed after all other kinds, and their order.
+#: Kinds listed after all others, with their order.
 _LAST = {"partial": 1, "gone": 2, "new": 3}
 
 Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]
@@ -114,11 +114,11 @@ def group(
     similarity = every.copy()
     for i, j in apart:
         similarity[i, j] = 0.0
-    if len(left.phi) == len(right.phi):  # one to one, with the greatest sum of similarities
+    if len(left.phi) == len(right.phi):  # one-to-one, maximising the sum of similarities
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
         to_left[to_right] = np.arange(len(to_right))
-    else:  # the most similar topic, which several topics may share
+    else:  # the most similar topic, which may be shared by several topics
         to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(

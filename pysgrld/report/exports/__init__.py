@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, plural
 
-if TYPE_CHECKING:  # the command line reads this list without loading the modules that read runs
+if TYPE_CHECKING:  # the command line reads this list without loading the modules for reading runs
     from pysgrld.reading.results import Results
 
-#: Called with the name of the step, the amount done, and the total.
+#: Function called with a step's name, the amount done, and the total.
 Tell = Callable[[str, int, int], None]
 
 
@@ -189,7 +189,7 @@ def export(
             done: Exported = writer.write(results, request, tell)
             FileList(request.folder).remove(missing_names)
             return done
-        except MissingInputError:  # a run in training may have removed samples in the meantime
+        except MissingInputError:  # a run that is training may have deleted samples in the meantime
             if [chain.kept() for chain in results.chains] == kept_samples:
                 raise
 

@@ -27,11 +27,11 @@ STATE, KEYS, DOCUMENTS, WEIGHTS = (
 )
 _OLD_HEAD = b"#doc name topic proportion ...\n"
 _BLANK = re.compile(r"\s")
-#: Approximate number of tokens drawn in one block; a longer document is a block by itself.
+#: Approximate number of tokens drawn in one block; a longer document is its own block.
 _TOKENS = 1 << 18
 #: Maximum number of documents read at once.
 _TOGETHER = 4096
-#: Minimum alpha of a topic if shares of topics replace alpha, so that alpha is positive.
+#: Minimum alpha of a topic if topics' shares are used as alpha, which must be positive.
 _LEAST = 1e-6
 
 
@@ -71,7 +71,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     k, v = results.fitted.layers[layer], len(vocabulary)
-    # Dirichlet parameters of the model; if it has no alpha, the shares of topics replace it
+    # Dirichlet parameters of the model; without an alpha, topics' shares are used
     beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(layer)
     if alpha is None:
         share = results.weights(layer)
@@ -89,12 +89,13 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         if request.mallet_old:
             shares.write(_OLD_HEAD)
         for first, ids, documents, z in _drawn(results, corpus, rows, layer):
-            # blanks in names are percent-encoded, as in a URL
+            # blanks in names are percent-encoded, as in URLs
             names = [_BLANK.sub(lambda c: f"%{ord(c[0]):02X}", name) or "NA" for name in ids]
             words = np.repeat(documents.indices, documents.counts)
             np.add.at(counts, (z, words), 1)
             state.write(_token_lines(first, names, documents.lengths, words, z, vocabulary))
-            # (n_dk + alpha_k) / (N_d + sum of alpha); old layout: numbered topics, sorted by share
+            # (n_dk + alpha_k) / (N_d + sum of alpha), in MALLET's old layout: numbered topics
+            # sorted by share
             lengths = documents.lengths
             cells = np.repeat(np.arange(len(lengths)), lengths) * k + z
             n_dk = np.bincount(cells, minlength=len(lengths) * k).reshape(-1, k)

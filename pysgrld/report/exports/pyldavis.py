@@ -22,11 +22,11 @@ from pysgrld.run.output_files import whole_file
 from pysgrld.types import Doubles, Floats, Int64s
 
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
-#: Step size of the slider for lambda, which orders words.
+#: Step of the slider for lambda, which determines the order of words.
 LAMBDA_STEP = 0.01
-#: The page draws a topic for a word if the word has at least this expected number of uses in it.
+#: Minimum expected number of uses of a word in a topic for the page to draw the topic for the word.
 _USES = 0.5
-#: Maximum bytes of the array of words, in which every word takes as much space as the longest.
+#: Maximum number of bytes of the array of words, in which each word takes the space of the longest.
 _WORDS = 1 << 30
 _TINY = 1e-30
 
@@ -139,13 +139,13 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # expected number of uses of each word, and the sum of its probabilities over topics
+    # each word's expected number of uses, and its sum of probabilities over topics
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
         expected += p * tokens
         total += p
     expected, total = np.maximum(expected, _TINY), np.maximum(total, _TINY)
-    # distinctiveness of a word: sum_k P(k|w) log (P(k|w) / P(k)), for topics of equal weight
+    # a word's distinctiveness, sum_k P(k|w) log (P(k|w) / P(k)), for topics of equal weight
     distinct = np.zeros(len(model.phi))
     for p, topic_share in zip(columns(model.phi, k), share, strict=True):
         p_word = np.maximum(p, _TINY) / total
@@ -174,7 +174,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # the share of each word's uses in each topic with at least half an expected use
+    # the fraction of each word's uses in each topic with at least half an expected use
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):
@@ -184,7 +184,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         table["Topic"] += (topics + 1).tolist()
         table["Freq"] += (np.round(uses[topics]) / expected[word]).tolist()
 
-    # positions of topics are as in the map of a run's page or, without a map, principal axes
+    # topics are placed as on the map of a run's page or, without a map, by principal axes
     distance = distances(model.phi, np.arange(k), signed=False)
     plane = laid_out(distance)
     points, axes = np.zeros((k, 2)), "PC"

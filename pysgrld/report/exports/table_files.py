@@ -29,13 +29,12 @@ from pysgrld.types import Array, Doubles, Floats, Others
 
 #: Minimum share of a topic for its row in the sparse table of documents.
 LISTED = 0.01
-#: Minimum bytes of rows in a row group of Parquet, except the last: smaller groups make large
-#: files.
+#: Minimum number of bytes in a Parquet row group, except the last; smaller groups make files large.
 _WAITING = 1 << 25
-#: Maximum number of values of a CSV table that are written in one block.
+#: Maximum number of values of a CSV table written in one block.
 _CELLS = 200_000
-#: Maximum number of values of words over draws in memory, which sets the number of topics per
-#: block.
+#: Maximum number of values of words over draws in memory, by which the number of topics per block
+#: is set.
 _VALUES = 8_000_000
 
 
@@ -110,7 +109,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     if results.fitted.slices:
         _write_words_over_time(results, request)
     coherence = results.coherence(TEN, layer, draw)
-    # overlap of each topic in the two least similar chains, or in the halves of the only chain
+    # each topic's overlap between the two least similar chains, or between halves of the only chain
     overlap = None
     if request.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(results.chains, layer, notes)
@@ -175,13 +174,14 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        while name in taken:  # rename a column of the corpus if the table uses its name
+        while name in taken:  # rename a column of the corpus whose name the table uses
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    rows = Others(corpus.documents, np.zeros(0, np.int64))  # all documents, without a list of ids
+    # all documents, without storing a list of ids
+    rows = Others(corpus.documents, np.zeros(0, np.int64))
     totals = np.zeros((max(1, len(steps)), 1, k))
     path = request.folder / f"documents.{request.format}"
     with whole_table(path, request.format, first + parts + last) as table:
@@ -251,7 +251,7 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # ends of intervals, and the share of draws with the word in the top ten, if known
+            # interval bounds, and the fraction of draws with the word in the top ten, if known
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval
@@ -297,7 +297,7 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
-        #: Number of last columns that are shares.
+        #: Number of columns at the end that are shares.
         self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 
@@ -414,6 +414,6 @@ def whole_table(
             yield table
         except BaseException:
             with contextlib.suppress(Exception):
-                table.end()  # the writer must release the abandoned file
+                table.end()  # the writer of the abandoned file must release it
             raise
         table.end()

@@ -36,7 +36,7 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            # agreement of the two halves does not predict that a further chain finds a topic again
+            # agreement between halves does not predict that another chain finds a topic
             said = said[1:]
         chains = {
             "count": diagnosis.chains,

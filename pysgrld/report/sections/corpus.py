@@ -17,17 +17,17 @@ from pysgrld.report.sample_pass import Bools
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: A document is mostly about a topic if the topic's share of it is above this.
+#: Minimum share (exclusive) of a document at which it is mainly about a topic.
 HALF = 0.5
-#: Maximum number of characters of a document's name on the map, if documents are few and if they
-#: are many, and of all names together.
+#: Maximum number of characters of a document's name on the map, for few and for many documents, and
+#: of all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
-#: Number of documents per block when names are read.
+#: Number of documents per block in reading names.
 _TOGETHER = 4096
-#: Number of classes of shares for each doubling of the length. The interval of a document without
-#: draws of its topics is estimated from the documents with draws in its class.
+#: Number of share classes for each doubling of the length. A document without draws gets its
+#: interval from documents with draws in the same class.
 _ALIKE = 16
-#: A topic's name is on the map if at least this number of its documents are mostly about it.
+#: Minimum number of documents mainly about a topic for its name to be on the map.
 _LABELLED = 3
 
 

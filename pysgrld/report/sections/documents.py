@@ -18,13 +18,13 @@ from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.report.tinted_texts import KnownWords, tinted, words_by_count
 from pysgrld.types import Doubles, Int64s
 
-#: Maximum size in bytes of the documents on a page, unless the user gives their number.
+#: Maximum size in bytes of a page's documents, unless the user sets their number.
 ROOM = 2_000_000
-#: Number of documents, and of titles, per file next to a page that is a folder.
+#: Number of documents, and of titles, per file of a page that is a folder.
 IN_FILE, TITLES = 256, 20_480
 #: Number of documents fetched in one block.
 _TOGETHER = 64
-#: Topics with a smaller share of a document are not listed for it.
+#: Minimum share of a document at which a topic is listed for it.
 LEAST = 0.005
 #: Maximum number of characters of a title or an id.
 TITLE = 200
@@ -63,7 +63,7 @@ class ShownDocuments(Section):
                 break
             block = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(block, self._written(block), strict=True):
-                if run.asked.documents is None:  # add documents until the page is full, in base64
+                if run.asked.documents is None:  # add documents until the page (in base64) is full
                     packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
                     size += len(packed)
                 if size * 4 // 3 <= ROOM:

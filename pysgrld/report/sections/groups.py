@@ -23,19 +23,19 @@ from pysgrld.types import Floats, Int64s
 LEVELS = 100
 #: Maximum number of groups of dates and numbers, and of bins along the corpus.
 MOST = 60
-#: Number of bins for numbers, with about equally many documents in each.
+#: Number of bins for numbers, each with about equally many documents.
 BINS = 10
-#: Maximum number of values of a column that is shown next to the list of topics.
+#: Maximum number of values of a column shown next to the list of topics.
 _FEW = 30
-#: Minimum number of documents for a test of their order, and number of standard errors by which
+#: Minimum number of documents for testing their order, and number of standard errors by which
 #: neighbours must be more similar than random pairs.
 _FEWEST, _SURELY = 20, 3.0
-#: Kinds of columns that are shown by default.
+#: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
-#: Time spans for binning dates, the finest first: name, and number of characters of an ISO date.
+#: Time spans for binning dates, finest first: name, and number of characters of an ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Maximum number of characters of a name in messages (half that of a label), and of a title that is
-#: used in the name of a bin.
+#: Maximum number of characters of a name in messages (half as many for a label), and of a title
+#: within a bin's name.
 _LABEL, _TITLE = 40, 20
 
 
@@ -77,7 +77,7 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            if self.run.weights is not None:  # use the share by words that other sections show
+            if self.run.weights is not None:  # use the share by words, which other sections show
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
             along = {
@@ -158,7 +158,7 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                for counted, each in shares._asdict().items()  # by documents, and by words
+                for counted, each in shares._asdict().items()  # once by documents, once by words
             }
             parts[name] = {"shares": found}
         return {
@@ -331,7 +331,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     labels: list[str | None] = []
     ordered = column.kind in ("time", "integer", "real")
     if column.kind == "time":
-        for name, letters in _TIMES:  # the finest time span with at most sixty groups
+        for name, letters in _TIMES:  # the finest time span that gives at most sixty groups
             tail = "0s" if name == "decade" else ""
             labels = [None if v is None else f"{str(v)[:letters]}{tail}" for v in values]
             if len(set(labels) - {None}) <= MOST:

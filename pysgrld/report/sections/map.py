@@ -14,7 +14,7 @@ from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
 #: Maximum number of topics for which the page has all pairs, and number of nearest topics listed
-#: for each topic.
+#: per topic.
 PAIRS, NEAR = 400, 12
 
 
@@ -37,7 +37,7 @@ class TopicMap(Section):
             run.missing.append(f"no map: {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
         self._hues = hues(tree.order).tolist()
-        # distance and correlation of all pairs, (K, K); 1 and 0 for topics that are not shown
+        # distances and correlations of all pairs, (K, K); 1 and 0 for topics not shown
         self._distance: Doubles = np.ones((run.size, run.size))
         self._distance[np.ix_(ids, ids)] = apart
         met = None if self._met is None else self._met.matrix

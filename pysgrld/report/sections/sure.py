@@ -25,14 +25,14 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Stop reasons with a text that already contains the number of iterations.
+#: Stop reasons whose text already contains the number of iterations.
 _COUNTED = (
     StopReason.CONVERGED,
     StopReason.BUDGET,
     StopReason.HALF_OF_LIMIT,
     StopReason.NOTHING_TO_DO,
 )
-#: Units of a duration, and the length of each in seconds.
+#: Units of durations, with their lengths in seconds.
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
@@ -50,7 +50,7 @@ class HowSure(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence about the run, four key values, verdicts, and scores during training."""
-        self._metrics: list[dict[str, Any]] = []  # lines of metrics with seconds of training
+        self._metrics: list[dict[str, Any]] = []  # lines of metrics that have seconds of training
         with contextlib.suppress(MissingInputError):
             self._metrics = [
                 line
@@ -62,7 +62,7 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # iterations, and the seconds of training up to each; both start at 0
+        # iterations, and seconds of training up to each of them; both start at 0
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
@@ -157,7 +157,7 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # a percentage near 100, as of densities over thousands of words, is not informative
+            # a percentage near 100, common for densities over thousands of words, is uninformative
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
@@ -228,7 +228,7 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        rate = clock[-1] / max(1, iterations[-1])  # seconds per iteration, for later steps
+        rate = clock[-1] / max(1, iterations[-1])  # seconds per iteration, used for later steps
         average = [
             [
                 round(

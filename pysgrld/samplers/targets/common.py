@@ -14,7 +14,8 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.rows import drawn
 from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
 
-#: Called at intervals with the fraction of iterations done, in [0, 1]; an exception ends the chains.
+#: Function called at intervals with the fraction of iterations done, in [0, 1]; an exception stops
+#: the chains.
 Progress = Callable[[float], None]
 
 
@@ -79,7 +80,7 @@ def check_numbers(
     """
     try:
         values = np.asarray(numbers, np.float64)
-        if np.asarray(numbers).dtype == bool:  # True is not accepted as a number
+        if np.asarray(numbers).dtype == bool:  # True is refused as a number
             raise TypeError
     except (TypeError, ValueError):
         values = np.full((), np.nan)
@@ -290,7 +291,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
         core.Purpose.minibatch_choice,
         key.step,
     )
-    # u * total rounds to total if total is near 2^53
+    # u * total rounds to total for a total near 2^53
     chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
     return chosen.reshape(chains, minibatch)
 

@@ -16,7 +16,7 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.targets.common import Noise, check_numbers, check_sizes, log_total
 from pysgrld.types import Doubles
 
-#: Streams of random numbers, so that chains share none with the points that they start from.
+#: Random streams, distinct for chains and for the points from which they start.
 CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
 
 
@@ -59,7 +59,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
-    x = x / largest  # so that squares neither overflow nor vanish
+    x = x / largest  # so that squares neither overflow nor underflow
     return np.asarray(x / np.sqrt(dot(x, x)))
 
 
@@ -315,7 +315,7 @@ class VonMisesFisher:
             cosine[pending[taken]] = w[taken]
             pending = pending[~taken]
         cosine = np.clip(cosine, -1.0, 1.0)[:, None]
-        # and a uniform direction orthogonal to the mean direction
+        # combined with a uniform direction orthogonal to the mean direction
         across = tangent(mean, z)
         return mean * cosine + across * np.sqrt((1.0 - cosine**2) / dot(across, across))
 

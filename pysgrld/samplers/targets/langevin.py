@@ -161,7 +161,7 @@ def langevin(
                 log_ratio = proposal.log_density - place.log_density + back - forth
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
-            else:  # accept what is finite and in the simplex; chains can leave g = 0 again
+            else:  # accept finite values within the simplex; chains can leave g = 0 again
                 finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
                 taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
@@ -301,7 +301,7 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # with the metric, mean and natural coordinates use each other's gradient
+        # with the metric, mean and natural coordinates exchange gradients
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
@@ -402,7 +402,7 @@ def _normalised(log_g: Doubles) -> Doubles:
     return np.asarray(log_g - top - np.log(np.exp(log_g - top).sum(-1, keepdims=True)))
 
 
-#: Coordinate systems by the names in the table of the module's docstring.
+#: Coordinate systems by their names in the table of the module's docstring.
 COORDINATES = {
     "reduced-mean": Coordinates(reduced=True, natural=False),
     "reduced-natural": Coordinates(reduced=True, natural=True),

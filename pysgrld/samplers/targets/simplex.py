@@ -146,7 +146,7 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            if algo != "smld":  # the scale of smld is arbitrary
+            if algo != "smld":  # the scale is arbitrary for smld
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)
 

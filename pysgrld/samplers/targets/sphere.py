@@ -357,7 +357,7 @@ class Gradients:
         if values.shape != shape:
             raise UsageError(f"{name} has shape {values.shape}: wanted {shape}")
         gradient = values if self.minibatch is None else values.mean(axis=1)
-        if self.fisher:  # the covariance of the mean of the minibatch's estimates
+        if self.fisher:  # covariance of the mean of a minibatch's estimates
             flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
             flat = flat - flat.mean(axis=1, keepdims=True)
             variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
