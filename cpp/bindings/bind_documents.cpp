@@ -14,7 +14,7 @@ void check_indptr(Array<std::int64_t> const& indptr, std::int64_t entries) {
     if (indptr.data()[d] > indptr.data()[d + 1]) throw py::value_error("indptr: must not decrease");
 }
 
-/// Held-out entries over `rows` rows.
+/// Checks held-out entries over `rows` rows.
 void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
                   std::int64_t rows) {
   check_shape(indices, "indices", {-1});
@@ -26,7 +26,8 @@ void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& 
 
 constexpr char const* kPlaces = "token_ptr: must give every document its tokens inside z";
 
-/// Begin and end of each document's tokens, in an array of n: no difference of them overflows.
+/// Checks the begin and end of each document's tokens, in an array of n, so that no difference
+/// overflows.
 void check_places(Array<std::int64_t> const& token_ptr, std::int64_t n) {
   check_shape(token_ptr, "token_ptr", {-1});
   std::int64_t const* const at = token_ptr.data();
@@ -36,7 +37,7 @@ void check_places(Array<std::int64_t> const& token_ptr, std::int64_t n) {
     if (at[d] > at[d + 1]) throw py::value_error(kPlaces);
 }
 
-/// Numbers of rows, of which there are n.
+/// Checks row numbers, which must be below n.
 void check_order(Array<std::int64_t> const& order, std::int64_t n) {
   for (std::int64_t i = 0; i < order.shape(0); ++i)
     if (order.data()[i] < 0 || order.data()[i] >= n) throw py::value_error("order: must be rows");

@@ -5,7 +5,7 @@ namespace {
 
 using Function = void (*)(double const*, std::int64_t, double*) noexcept;
 
-/// A function of every element of an array of any shape.
+/// Defines a function of every element of an array of any shape.
 void define(py::module_& m, char const* name, Function ElementaryKernels::*of) {
   m.def(
       name,

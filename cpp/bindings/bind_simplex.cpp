@@ -13,7 +13,8 @@ void check_state(Array<float> const& g, Array<double> const& sums, std::int32_t 
   check_padding("g", g.shape(1), topics);
 }
 
-/// Rows of a block of v words: strictly increasing, so that no two threads meet in one.
+/// Checks the rows of a block of v words: strictly increasing, so that no two threads use the same
+/// row.
 void check_rows(Array<std::int32_t> const& rows, std::int64_t v) {
   check_shape(rows, "rows", {-1});
   std::int32_t const* const at = rows.data();
@@ -28,7 +29,7 @@ void check_lengths(Array<double> const& lengths, std::int64_t n) {
     if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
 }
 
-/// Steps of CIR rows that float32 can follow; 0 if a listed row stays.
+/// Checks that float32 can follow steps of CIR rows; a step of 0 leaves a listed row unchanged.
 void check_step(RowKernel kernel, double h) {
   if (kernel != RowKernel::scir && kernel != RowKernel::scir_natural) return;
   if (h != 0.0 && h < kLeastStep) {
@@ -38,7 +39,7 @@ void check_step(RowKernel kernel, double h) {
   }
 }
 
-/// Arguments of every step of a row kernel; `rows` are the rows with counts.
+/// Arguments of a step of any row kernel; `rows` are the rows with counts.
 RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
                    Array<std::int32_t> const& rows, Array<std::int64_t> const* counts,
                    double factor, Purpose purpose, Address const& address) {
@@ -59,8 +60,8 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
   return task;
 }
 
-/// The rows that this process steps, if several have divided them: their contribution to the topic
-/// sums is left in `added`.
+/// The rows that this process steps if several processes divide them; their contribution to the
+/// topic sums goes to `added`.
 std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int64_t rank,
                                   std::int64_t size, std::int64_t v, std::int64_t stride) {
   if (!added) return std::nullopt;
@@ -69,9 +70,9 @@ std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int6
   return UnitShare{rank, size, added->mutable_data()};
 }
 
-/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` the rows of
-/// a process alone are stepped (share_of), and `totals` are the sums of all counts. `finish` adds
-/// what only this kernel has to the task.
+/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added`, only the
+/// rows of one process are stepped (share_of), and `totals` are the sums of all counts. `finish`
+/// adds the kernel's own arguments to the task.
 template <class F>
 void step_all(RowKernel kernel, Purpose purpose, Array<float>& g, Array<double>& sums,
               std::int32_t topics, float eta, Array<std::int32_t> const& rows,
@@ -100,7 +101,7 @@ void step_all(RowKernel kernel, Purpose purpose, Array<float>& g, Array<double>&
   });
 }
 
-/// A kernel that has g and sums alone as its state.
+/// Defines a kernel whose state consists of g and sums only.
 void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
@@ -149,10 +150,10 @@ void def_sgrhmc(py::module_& m) {
       py::arg("rank") = 0, py::arg("size") = 1);
 }
 
-/// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
-/// place on g; sums are corrected by the change beyond expectation. `packed`: g holds only the
-/// listed rows. With `added` the list has rows of one process (share_of); the rows of a `packed`
-/// list belong to this process.
+/// One step of the listed rows, each by its own length (0 leaves it unchanged), with or without
+/// counts, in place on g; sums are corrected by the change beyond expectation. `packed`: g has only
+/// the listed rows. With `added`, the list has rows of one process only (share_of), and the rows of
+/// a `packed` list belong to this process.
 void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
   m.def(
       name,
@@ -197,8 +198,7 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
       py::arg("added").noconvert() = py::none(), py::arg("rank") = 0, py::arg("size") = 1);
 }
 
-/// The start of a chain, in place on g and sums; with `added` of the rows of one process
-/// (share_of).
+/// Start of a chain, in place on g and sums; with `added`, only of one process's rows (share_of).
 void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start) kernel,
                char const* parameter, float least) {
   m.def(
@@ -227,8 +227,8 @@ void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start
       py::arg("size") = 1);
 }
 
-/// The rows that documents read, all rows if None; in `out`, or in memory of the workspace if one
-/// is given.
+/// The rows that documents read, or all rows if None; written to `out`, or to the workspace's
+/// memory if one is given.
 void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
   m.def(
       name,

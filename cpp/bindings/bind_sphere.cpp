@@ -5,7 +5,7 @@
 namespace sgmc::bindings {
 namespace {
 
-/// A finite number, at least 0, or above 0 if `positive`.
+/// Checks a finite number that must be at least 0, or above 0 if `positive`.
 double finite(char const* name, double x, bool positive = false) {
   if (!(x >= 0.0) || !std::isfinite(x) || (positive && x == 0.0))
     throw py::value_error(std::string(name) + ": must be finite and " +
@@ -13,27 +13,27 @@ double finite(char const* name, double x, bool positive = false) {
   return x;
 }
 
-/// The dimension of the space that a sphere is in.
+/// Checks the dimension of the space around a sphere.
 double dimension(double d) {
   if (!(d >= 1.0) || !std::isfinite(d)) throw py::value_error("d: must be finite and at least 1");
   return d;
 }
 
-/// A concentration, in the range in which Bessel functions take a bounded time.
+/// Checks a concentration, which must be in the range in which Bessel functions take bounded time.
 double concentration(double x) {
   constexpr double most = 1e13;
   if (finite("kappa", x) > most) throw py::value_error("kappa: must be at most 1e13");
   return x;
 }
 
-/// The shape of (V, stride) points, checked.
+/// Checks (V, stride) points, and returns their shape.
 PointsTask shape_of(Array<double> const& x, std::int32_t topics) {
   check_shape(x, "x", {-1, -1});
   check_padding("x", x.shape(1), topics);
   return {0, 0, x.shape(1), topics};
 }
 
-/// Documents over `rows` words, checked.
+/// Checks documents over `rows` words, and returns them.
 Directions directions_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
                          Array<double> const& values, std::int64_t rows) {
   check_shape(indices, "indices", {-1});
@@ -59,7 +59,7 @@ Chart chart_of(std::string const& name) {
   throw py::value_error("chart: wanted root or flat, found '" + name + "'");
 }
 
-/// Inner products of K topics with each other, and of documents with them.
+/// Checks the inner products of K topics with each other and with documents.
 void check_products(Array<double> const& gram, Array<double> const& along, std::int32_t topics) {
   check_shape(along, "along", {-1, -1});
   check_padding("along", along.shape(1), topics);

@@ -1,4 +1,4 @@
-// What only tests call.
+// Functions that only tests call.
 #include <iterator>
 
 #include "bindings.hpp"

@@ -5,7 +5,7 @@
 namespace sgmc::bindings {
 namespace {
 
-/// A walk of the rows of b over the slices that log_sums has.
+/// A walk of the rows of b over the slices of log_sums.
 WalkTask walk_of(Array<float> const& b, Array<double> const& log_sums, std::int32_t topics) {
   check_shape(b, "b", {-1, -1});
   check_padding("b", b.shape(1), topics);
@@ -20,7 +20,7 @@ WalkTask walk_of(Array<float> const& b, Array<double> const& log_sums, std::int3
   return task;
 }
 
-/// Sufficient statistics of such a walk.
+/// Adds the sufficient statistics of such a walk.
 void add_counts(WalkTask& task, Array<std::int32_t> const& rows, Array<std::int64_t> const& counts,
                 double factor) {
   check_shape(rows, "rows", {-1});

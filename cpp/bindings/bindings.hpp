@@ -1,5 +1,4 @@
-// Conversion and checks only: every function here names a wrong argument and the values that it
-// accepts.
+// Conversions and checks only: each function here names a wrong argument and the accepted values.
 #pragma once
 
 #include <cxxabi.h>
@@ -25,8 +24,8 @@ namespace sgmc::bindings {
 
 namespace py = pybind11;
 
-/// A C-contiguous array of T with aligned values. Other arguments are copied to one, unless the
-/// kernel writes to the argument (`noconvert`): then it is refused.
+/// A C-contiguous array of T with aligned values. Other arguments are copied to such an array, or
+/// refused if the kernel writes to the argument (`noconvert`).
 template <class T>
 class Array
     : public py::array_t<T, +py::array::c_style | +py::detail::npy_api::NPY_ARRAY_ALIGNED_> {
@@ -34,7 +33,7 @@ class Array
 
  public:
   using Base::Base;
-  /// Whether an object is such an array as it stands.
+  /// Whether an object already is such an array.
   static bool check_(py::handle object) {
     return Base::check_(object) &&
            py::detail::check_flags(object.ptr(), py::detail::npy_api::NPY_ARRAY_ALIGNED_);
@@ -52,20 +51,20 @@ void bind_sphere(py::module_& m);
 void bind_testing(py::module_& m);
 void bind_walk(py::module_& m);
 
-/// The link that is called so (bind_deep.cpp).
+/// The link with the given name (bind_deep.cpp).
 Link link_of(std::string const& name);
 
 /// The kernels in use; `use_isa` changes them (bind_random.cpp).
 KernelTable const*& active_kernels();
 
-/// Leaves the interpreter's lock to other threads while it lives.
+/// Releases the interpreter's lock for other threads during its lifetime.
 class WithoutLock {
  public:
   WithoutLock() : thread_(PyEval_SaveThread()) {}
   ~WithoutLock() {
 #if defined(__GLIBCXX__)
-    // A daemon thread does not get the lock again when Python ends: before 3.14 it is unwound
-    // here, which ends the process by abort (134) at the first destructor. It waits instead.
+    // When Python ends, a daemon thread does not get the lock again: before 3.14 it is unwound
+    // here, and the first destructor aborts the process (134). Waiting avoids this.
     try {
       PyEval_RestoreThread(thread_);
     } catch (abi::__forced_unwind const&) {
@@ -82,8 +81,8 @@ class WithoutLock {
   PyThreadState* thread_;
 };
 
-/// Calls a kernel without the interpreter's lock, which is held again when this returns: without it
-/// no Python object may be made, copied or destroyed.
+/// Calls a kernel without the interpreter's lock, and takes the lock again afterwards; without the
+/// lock, no Python object may be created, copied or destroyed.
 template <class Kernel>
 auto without_lock(Kernel&& kernel) {
   using Result = decltype(kernel());
@@ -92,7 +91,8 @@ auto without_lock(Kernel&& kernel) {
   return kernel();
 }
 
-/// Values of an array of this shape; throws if the shape has none or takes more bytes than exist.
+/// Number of values in an array of this shape; throws if the shape has none, or if they take more
+/// bytes than exist.
 inline std::size_t values_of(std::initializer_list<std::int64_t> shape, std::size_t bytes) {
   std::size_t n = 1;
   for (std::int64_t const size : shape) {
@@ -123,7 +123,7 @@ inline void check_threads(int threads) {
     throw py::value_error("threads: wanted 1 to 4096, found " + std::to_string(threads));
 }
 
-/// A parameter that a kernel reads as float32: a positive number that is not subnormal there.
+/// Checks a parameter that a kernel reads as float32, which must be positive and not subnormal.
 template <class Real>
 void check_positive(char const* name, Real x) {
   constexpr double least = std::numeric_limits<float>::min(),
@@ -132,34 +132,34 @@ void check_positive(char const* name, Real x) {
     throw py::value_error(std::string(name) + ": must be positive and finite in float32");
 }
 
-/// Rows padded to the width of a vector, K of their values used.
+/// Checks that rows are padded to the width of a vector, with K of their values used.
 inline void check_padding(char const* name, std::int64_t stride, std::int64_t topics) {
   if (stride % kPad != 0 || topics < 1 || topics > stride)
     throw py::value_error(std::string(name) +
                           ": rows must be padded to a multiple of 16 and hold K values");
 }
 
-/// Dirichlet parameters of documents as Python gives them: one number for all topics, or one for
-/// each, (stride).
+/// Dirichlet parameters of documents as given by Python: one number for all topics, or one per
+/// topic, (stride).
 using Alpha = std::variant<double, Array<float>>;
 
-/// They, checked, in the forms that kernels read; pads are 0.
+/// The checked parameters in the forms that kernels read; pads are 0.
 struct Alphas {
   struct alignas(64) Lanes {
     float lane[kPad];
   };
   std::vector<double> doubles;
-  std::vector<Lanes> each, share;  // share: by the largest
+  std::vector<Lanes> each, share;  // share: divided by the largest
   float most;
   double total;
   Alphas(Alpha const& alpha, std::int32_t topics, std::int64_t stride);  // bind_documents.cpp
 };
 
-/// Documents over `rows` rows, checked (bind_documents.cpp).
+/// Checks documents over `rows` rows, and returns them (bind_documents.cpp).
 Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
            Array<std::int32_t> const& counts, std::int64_t rows);
 
-/// A task over these documents with all other fields at their defaults.
+/// A task over these documents; all other fields have their defaults.
 template <class Task>
 Task task_over(Csr const& documents) {
   Task task{};
@@ -167,16 +167,16 @@ Task task_over(Csr const& documents) {
   return task;
 }
 
-/// Entities of `n` documents: by whom their randomness is keyed (bind_documents.cpp).
+/// Entities of `n` documents, which key the documents' randomness (bind_documents.cpp).
 std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_t n);
 
-/// Topics of tokens, -1 or in [0, K), and the position of each document's first token
+/// Checks topics of tokens, -1 or in [0, K), and the position of each document's first token
 /// (bind_documents.cpp).
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
                   Csr const& documents, std::int32_t topics);
 
-/// A matrix, not initialised, in memory of the workspace that returns to it when Python releases
-/// the array. Its rows start on cache lines if the stride is one of `padded`.
+/// An uninitialised matrix in memory of the workspace, which gets the memory back when Python
+/// releases the array. Rows start on cache lines if the stride is one of `padded`.
 template <class T>
 Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
   values_of({rows, stride}, sizeof(T));
@@ -186,13 +186,13 @@ Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
   return Array<T>({rows, stride}, data, owner);
 }
 
-/// A new C-contiguous array with rows that start on cache lines.
+/// A new C-contiguous array whose rows start on cache lines.
 template <class T>
 Array<T> aligned(std::initializer_list<std::int64_t> shape, bool zero) {
   std::size_t const bytes = values_of(shape, sizeof(T)) * sizeof(T);
   std::vector<py::ssize_t> const dims(shape.begin(), shape.end());
   constexpr std::align_val_t line{64};
-  // nothrow: with the sanitizers the other form ends the process if memory runs out
+  // nothrow: under sanitizers, the other form ends the process when memory runs out
   void* const data = ::operator new(bytes + 64, line, std::nothrow);
   if (!data) throw std::bad_alloc();
   if (zero) std::memset(data, 0, bytes);
@@ -207,7 +207,7 @@ inline Address address(std::uint64_t seed, std::uint32_t chain, std::uint64_t st
 
 }  // namespace sgmc::bindings
 
-/// As in `array_t`, whose own check does not look at alignment.
+/// As in `array_t`, whose own check ignores alignment.
 template <class T>
 struct pybind11::detail::pyobject_caster<sgmc::bindings::Array<T>> {
   using type = sgmc::bindings::Array<T>;

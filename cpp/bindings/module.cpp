@@ -2,8 +2,7 @@
 
 namespace {
 
-/// A value that is not finite has an exit code of its own, and therefore an exception of the
-/// package's.
+/// A value that is not finite has its own exit code, hence an exception of the package.
 void translate(std::exception_ptr error) {
   try {
     if (error) std::rethrow_exception(error);

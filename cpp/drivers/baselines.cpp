@@ -83,7 +83,7 @@ CollapsedSweeps::CollapsedSweeps(KernelTable const& k, std::vector<CollapsedTask
 
 bool CollapsedSweeps::run(double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::int64_t kTokens = 1024;  // of documents between two looks at the clock
+  constexpr std::int64_t kTokens = 1024;  // tokens of documents between two readings of the clock
   CollapsedTask const& task = tasks_.front();
   auto const began = Clock::now();
   while (task.documents > 0 && visited_ / task.documents < task.sweeps) {
@@ -124,7 +124,7 @@ void run_mixture(KernelTable const& k, MixtureTask const& task, int threads) {
 
 namespace {
 
-/// exp(-psi(x)), x > 0, to double precision: the recurrence up to 10, then the asymptotic series.
+/// exp(-psi(x)), x > 0, in double precision, by recurrence up to 10 and then the asymptotic series.
 double exp_minus_digamma(double x) {
   double drop = 0.0;
   for (; x < 10.0; x += 1.0) drop += 1.0 / x;

@@ -1,4 +1,4 @@
-// Modified Bessel functions of large order, as the von Mises-Fisher distribution needs them.
+// Modified Bessel functions of large order, as needed for the von Mises-Fisher distribution.
 #include <cmath>
 #include <limits>
 
@@ -7,8 +7,8 @@
 namespace sgmc {
 namespace {
 
-/// ln I_nu(x) less nu ln(x / nu), nu >= 16, by the uniform expansion (Olver; DLMF 10.41.3): no
-/// terms of the size of nu cancel.
+/// ln I_nu(x) - nu ln(x / nu), nu >= 16, by the uniform expansion (Olver; DLMF 10.41.3), in which
+/// no terms of the size of nu cancel.
 double log_bessel_rest(double nu, double x) {
   double const z = x / nu, s = std::sqrt(1.0 + z * z), p = 1.0 / s, q = p * p;
   double const u1 = p * (3.0 - 5.0 * q) / 24.0;
@@ -58,10 +58,10 @@ double log_normaliser(double d, double kappa) {
     return nu * std::log(kappa) - 0.5 * d * log_two_pi - kappa +
            0.5 * (log_two_pi + std::log(kappa)) - std::log1p(sum);
   }
-  if (kappa < 1e-8 * d) {  // one over the area of the sphere, to double precision
+  if (kappa < 1e-8 * d) {  // 1 / (area of the sphere), to double precision
     return std::lgamma(0.5 * d) - std::log(2.0) - 0.5 * d * std::log(3.141592653589793);
   }
-  // orders below 20 are reached from 32 above, by I_nu / I_(nu+1) = 1 / A_(2 nu + 2)
+  // orders below 20 are computed from 32 orders above, by I_nu / I_(nu+1) = 1 / A_(2 nu + 2)
   int const shift = nu < 20.0 ? 32 : 0;
   double const order = nu + shift;
   double less = 0.0;

@@ -13,7 +13,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   int const layers = task.layers;
   Extent const extent = extent_of(task);
   if (task.link == Link::counts) check_collected(extent, 1);  // tables are drawn token by token
-  // an entry is split over the topics in one go, whatever its count
+  // an entry is split over the topics in one step, whatever its count
   check_draws(task.indptr[n] + n, task.sweeps);
   std::int64_t next = 0;
   std::uint8_t not_finite = 0;
@@ -76,7 +76,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   });
   if (not_finite)
     throw NotFinite("phi, theta, r: weights of a document are no numbers, or no float32");
-  // integers: the order of the threads cannot matter
+  // integers, so the order of threads does not matter
   for (DeepScratch const& s : scratch) {
     for (int l = 1; l < layers && upper; ++l)
       for (std::int64_t i = 0; i < task.topics[l - 1] * task.stride[l]; ++i)

@@ -11,19 +11,19 @@
 namespace sgmc {
 namespace {
 
-/// A size that keeps what follows on a cache line, with room for a whole vector after the last
+/// Size at which the next array starts on a cache line, with room for a whole vector after the last
 /// value.
 std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
 
-/// Counts that one thread defers, 8 MB; more if a single document may need more.
+/// Number of counts deferred by a thread, 8 MB; more if a single document needs more.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
-/// Makes room for counts that wait, `room` of them, of any documents of the task.
+/// Makes room for `room` waiting counts of any of the task's documents.
 WaitingCounts waiting_counts(DocumentsTask const& task, std::size_t room, Scratch& memory,
                              std::size_t slot) {
   auto const lists = static_cast<std::size_t>(task.indptr[task.documents] - task.indptr[0]);
   auto const rows = static_cast<std::size_t>(task.rows) + 1;
-  // in values of four bytes; packed counts are written sixteen at a time
+  // in units of four bytes; packed counts are written sixteen at a time
   std::int32_t* at =
       memory.get<std::int32_t>(slot, 2 * (lists + 1 + rows) + 2 * lists + 2 * (room + kPad));
   auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
@@ -38,16 +38,16 @@ WaitingCounts waiting_counts(DocumentsTask const& task, std::size_t room, Scratc
   return w;
 }
 
-/// Whether one sweep over a document is faster over the topics that it uses than over all: their
-/// columns are copied for that sweep alone. The costs were measured, in tenths of a nanosecond: a
-/// cell of a column, a token that has columns, and a block of topics of a token.
+/// Whether a single sweep over a document is faster over the topics it uses, whose columns must be
+/// copied, than over all topics. The costs are measured, in tenths of a nanosecond: per cell of a
+/// column, per token with columns, and per block of topics of a token.
 bool is_sparse(std::int64_t tokens, std::int64_t entries, std::int64_t used, std::int32_t topics) {
   std::int64_t const few = 60 * used * entries + tokens * (600 + 30 * (used / kPad + 1));
   return few < tokens * 35 * (topics / kPad);
 }
 
-/// Moves documents that are sparse by the topics of their tokens before all others, which keep
-/// their order: how many they are. One with a token that has no topic yet is not sparse.
+/// Moves sparse documents, as judged by their tokens' topics, before all others, in the same order;
+/// returns their number. A document with a token that has no topic yet is not sparse.
 std::int64_t sparse_first(DocumentsTask const& task, Extent& extent) {
   if (!task.z) return 0;
   std::vector<std::int64_t> seen(static_cast<std::size_t>(task.topics), -1);
@@ -90,7 +90,7 @@ void check_draws(std::int64_t items, std::int32_t sweeps, char const* name) {
 
 namespace {
 
-/// Whether a row's sum is positive and finite, also times `most`.
+/// Whether a row's sum, also if multiplied by `most`, is positive and finite.
 bool is_mass(float mass, double most) {
   return mass > 0.0f && static_cast<double>(mass) * most < static_cast<double>(kMost);
 }
@@ -104,7 +104,7 @@ void check_masses(char const* name, float const* mass, std::int64_t rows, double
                       "finite");
 }
 
-/// run_spread, with room for the rows' sums.
+/// run_spread with room for the sums of rows.
 void spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
             std::int64_t rows, float const* share, float* mass, std::int64_t const* bucket,
             std::int64_t* word_counts, int threads) {
@@ -158,11 +158,11 @@ Extent extent_of(Csr const& documents) {
 
 std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
                            std::int32_t high) {
-  // a piece has no branch for each of its numbers, so that they are compared a vector at a time
+  // a piece has no branch per number, so that whole vectors are compared
   constexpr std::int64_t kPiece = 4096;
   for (std::int64_t begin = 0; begin < n; begin += kPiece) {
     std::int64_t const end = std::min(n, begin + kPiece);
-    int outside = 0;  // of a number's width: with bool it is one after the other
+    int outside = 0;  // as wide as a number; with bool, comparisons would not be vectorised
     for (std::int64_t i = begin; i < end; ++i) outside |= (x[i] < low) | (x[i] > high);
     if (!outside) continue;
     return std::find_if(x + begin, x + end, [=](auto v) { return v < low || v > high; }) - x;
@@ -276,7 +276,7 @@ void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Wo
 
 namespace {
 
-/// The sum of values, in pairs of halves: what NumPy gives, and as exact.
+/// Sum of values by pairwise summation, with the same result and accuracy as in NumPy.
 double sum_in_pairs(double const* x, std::int64_t n) {
   if (n < 8) {
     double sum = 0.0;
@@ -338,7 +338,7 @@ void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documen
 
 void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,
              int threads) {
-  constexpr std::int64_t kChunk = 8192;  // of one place in all parts: stays in the cache
+  constexpr std::int64_t kChunk = 8192;  // the same place in all parts, which stays in the cache
   parallel_for((size + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
     std::int64_t const begin = chunk * kChunk, end = std::min(size, begin + kChunk);
     for (std::int64_t p = 0; p < n; ++p)
@@ -354,7 +354,7 @@ void run_add_rows(FoundRows<std::int64_t> const& found, std::int64_t const* orde
     for (std::int64_t r = chunk * kChunk; r < std::min(rows, (chunk + 1) * kChunk); ++r) {
       std::int64_t* const to = out + r * stride;
       std::int64_t i = begin[r];
-      if (i + 1 < begin[r + 1]) {  // two at once: most rows have one or two
+      if (i + 1 < begin[r + 1]) {  // two at a time, because most rows have one or two
         std::int64_t const *const a = found.row(order[i]), *const b = found.row(order[i + 1]);
         for (std::int64_t k = 0; k < stride; ++k) to[k] = sum_of(a[k], b[k]);
         i += 2;
@@ -374,7 +374,7 @@ std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std:
   std::int32_t const most = n ? *std::max_element(ids, ids + n) : -1;
   std::size_t const groups = static_cast<std::size_t>(std::int64_t{most} + 64) / 64;
   std::vector<std::uint64_t> seen(groups, 0);
-  std::vector<std::int32_t> before(groups, 0);  // distinct ids in the groups before
+  std::vector<std::int32_t> before(groups, 0);  // number of distinct ids in earlier groups
   for (std::int64_t i = 0; i < n; ++i)
     seen[static_cast<std::size_t>(ids[i] >> 6)] |= std::uint64_t{1} << (ids[i] & 63);
   std::vector<std::int32_t> distinct;

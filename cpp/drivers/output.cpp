@@ -1,4 +1,4 @@
-// Rows of numbers as they are written out: their decimal text, and their greatest first.
+// Rows of numbers for output: their decimal text, and their greatest values in order.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,7 +17,7 @@ constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
 constexpr double kTenths[] = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6, 1e-7,
                               1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14};
 
-/// The decimal digits of 0 to 99, two for each.
+/// The decimal digits of 0 to 99, two per number.
 constexpr std::array<char, 200> kPairs = [] {
   std::array<char, 200> pairs{};
   for (std::size_t i = 0; i < 100; ++i) {
@@ -27,18 +27,18 @@ constexpr std::array<char, 200> kPairs = [] {
   return pairs;
 }();
 
-/// Writes x as the C library does for "%.7g".
+/// Writes x as the C library's "%.7g" does.
 char* exactly(double x, char* out) {
   return std::to_chars(out, out + kDecimal, x, std::chars_format::general, 7).ptr;
 }
 
-/// Writes x as `exactly` does. In [1e-14, 1) x times a power of ten, which is exact as a double, is
-/// below 1e7 and wrong by less than 1e-8; so its nearest integer has the seven digits, unless x
-/// lies as near to the middle between two.
+/// Writes x as `exactly` does. For x in [1e-14, 1), x times a power of ten that is exact as a
+/// double is below 1e7, with an error below 1e-8. Its nearest integer therefore has the seven
+/// digits, unless x is that close to the middle between two integers.
 char* seven_digits(double x, char* out) {
   if (!(x >= 1e-14 && x < 1.0)) return exactly(x, out);
   int const binary = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023;
-  int down = -((binary * 1233) >> 12);  // floor(log10 x) = -down, or one more
+  int down = -((binary * 1233) >> 12);  // floor(log10 x) is -down or -down + 1
   if (x >= kTenths[down - 1]) --down;
   double const scaled = x * kTens[6 + down];
   auto digits = static_cast<std::uint32_t>(scaled);
@@ -49,7 +49,7 @@ char* seven_digits(double x, char* out) {
     digits /= 10;
     --down;
   }
-  if (down == 0) {  // rounded to 1
+  if (down == 0) {  // the number was rounded to 1
     *out++ = '1';
     return out;
   }
@@ -79,7 +79,7 @@ char* seven_digits(double x, char* out) {
   return out;
 }
 
-/// A number that has the order of x, also of NaN; -0 is 0.
+/// An integer with the same order as x, even for NaN; -0 counts as 0.
 std::uint64_t order_of(double x) {
   auto const bits = std::bit_cast<std::uint64_t>(x + 0.0);
   return bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);

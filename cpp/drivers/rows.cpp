@@ -10,19 +10,19 @@ namespace sgmc {
 
 namespace {
 
-/// Adds n values to the values of `to`.
+/// Adds n values to those of `to`.
 void add(double const* values, std::int64_t n, double* to) {
   for (std::int64_t i = 0; i < n; ++i) to[i] += values[i];
 }
 
-/// Rows of a task that are stepped one after the other: positions begin to before end of its list,
-/// of one unit.
+/// Rows of a task that are stepped in sequence: positions begin to end - 1 of its list, in one
+/// unit.
 struct RowBlock {
   std::int64_t begin, end, unit;
 };
 
-/// The blocks of `n` rows of a task, in order; with a `share`, which requires all rows, the blocks
-/// of its units alone.
+/// The blocks of a task's `n` rows, in order; with a `share`, which requires all rows, only the
+/// blocks of its units.
 std::vector<RowBlock> blocks_of(std::int64_t n, RowsTask const& task, UnitShare const* share) {
   std::vector<RowBlock> blocks;
   blocks.reserve(static_cast<std::size_t>(n / kRowBlock + 1));
@@ -40,7 +40,7 @@ std::vector<RowBlock> blocks_of(std::int64_t n, RowsTask const& task, UnitShare 
   return blocks;
 }
 
-/// The part of a task that is one block of rows; its sums go to `partial`.
+/// The part of a task that consists of one block of rows; its sums go to `partial`.
 RowsTask part_of(RowsTask const& task, RowBlock const& block, double* partial) {
   RowsTask mine = task;
   mine.begin = block.begin;
@@ -57,9 +57,9 @@ RowsTask part_of(RowsTask const& task, RowBlock const& block, double* partial) {
   return mine;
 }
 
-/// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become the sums of
-/// the rows, added by units, in their order; for a list, the change is added to `sums`. With a
-/// `share` the contribution of its units is left there, and `sums` stay.
+/// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) becomes the sums
+/// of the rows, added by units in order; for a list, the change is added to `sums`. With a `share`,
+/// its units' contribution is left there and `sums` does not change.
 void over_blocks(std::int64_t n, RowsTask const& task, double* sums, Scratch& memory, int threads,
                  auto&& fn, UnitShare const* share = nullptr) {
   std::int64_t const stride = task.stride;
@@ -123,7 +123,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
 
   std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f), take;
   if (kernel == RowKernel::sgrld || kernel == RowKernel::sgrhmc ||
-      natural) {  // N_k / s_k, with N_k an exact sum of integers
+      natural) {  // N_k / s_k, where N_k is an exact sum of integers
     std::vector<std::int64_t> total(ratio.size(), 0);
     if (totals) total.assign(totals, totals + stride);
     for (std::int64_t i = 0; !totals && i < task.n_touched; ++i)
@@ -138,7 +138,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
   if (kernel == RowKernel::sgrhmc)
     for (std::int64_t c = 0; c < task.topics; ++c)
       ratio[static_cast<std::size_t>(c)] += static_cast<float>(task.prior_rate);
-  if (natural) {  // rate kappa = 1 + N_k / s_k, frozen for the step
+  if (natural) {  // rate kappa = 1 + N_k / s_k, constant during the step
     take.resize(ratio.size(), 0.0f);
     for (std::size_t c = 0; c < static_cast<std::size_t>(task.topics); ++c) {
       double const kappa = std::min(1.0 + static_cast<double>(ratio[c]), 1e30);
@@ -193,12 +193,12 @@ void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& 
 
 namespace {
 
-/// Shift and scale by which dual coordinates become phi: exp(y - shift) scale.
+/// Shift and scale that turn dual coordinates into phi: exp(y - shift) scale.
 struct Dual {
   std::vector<float> shift, scale;
   Dual(double const* log_sums, std::int64_t stride, std::int32_t topics, bool approximate) {
     shift = floats(stride, topics, [&](std::int64_t c) { return approximate ? 0.0 : log_sums[c]; });
-    // the shift is a float: its rounding error goes to the scale
+    // the shift is a float, and its rounding error goes to the scale
     scale = floats(stride, topics, [&](std::int64_t c) {
       return std::exp(static_cast<double>(shift[static_cast<std::size_t>(c)]) - log_sums[c]);
     });

@@ -9,8 +9,8 @@
 namespace sgmc {
 namespace {
 
-/// Calls fn(rows of a block, its sums) for all blocks of `n` rows, `sums` values each, zero at
-/// first; they are added to `total` in the order of the blocks.
+/// Calls fn(rows of a block, its sums) for all blocks of `n` rows; the `sums` values of a block
+/// start at 0, and are added to `total` in the order of blocks.
 void over_points(std::int64_t n, PointsTask const& shape, std::int64_t sums, double* total,
                  Scratch& memory, int threads, auto&& fn) {
   std::int64_t const blocks = (n + kPointBlock - 1) / kPointBlock;
@@ -178,7 +178,7 @@ void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspac
 void run_sphere_evidence(KernelTable const& k, EvidenceTask const& task, std::int64_t documents,
                          double* outer, Workspace& work, int threads) {
   Scratch memory(work);
-  // parts of the documents, as many as justify a matrix each: their number is part of every result
+  // parts of the documents, as many as justify a matrix each; their number affects every result
   std::int64_t const cells = task.stride * task.stride;
   std::int64_t const size = std::max<std::int64_t>(kTogether, (documents + 255) / 256);
   std::int64_t const parts = (documents + size - 1) / size;

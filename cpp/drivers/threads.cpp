@@ -16,24 +16,24 @@
 namespace sgmc {
 namespace {
 
-// What the system has granted or refused this process, so that it is asked once: not a setting, and
-// no result depends on it.
+// Numbers of threads that the system has granted or refused to this process, so that it is asked
+// only once. These are not settings, and results do not depend on them.
 std::atomic<int> granted{1}, refused{std::numeric_limits<int>::max()};
 std::atomic<bool> had_team{false};
 
-/// In a child: threads of the parent are not there, and the OpenMP library does not know.
+/// In a child process, the parent's threads are missing, which the OpenMP library does not know.
 void after_fork() {
   if (had_team) refused = 2;
 }
 
 void reserve_for_team(int threads) {
   auto const bytes = (std::size_t{64} << 10) + (static_cast<std::size_t>(threads) << 10);
-  // A volatile pointer, or the compiler removes both lines.
+  // A volatile pointer, because the compiler would otherwise remove both lines.
   void* volatile spare = ::operator new(bytes);
   ::operator delete(spare);
 }
 
-/// As many threads as can be started at the same time, up to `wanted`, this one included.
+/// As many threads as can be started at once, up to `wanted`, including this one.
 int start_and_join(int wanted) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -47,7 +47,7 @@ int start_and_join(int wanted) {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return ended; });
       });
-  } catch (std::system_error const&) {  // a limit of processes, or no room for another stack
+  } catch (std::system_error const&) {  // a limit on processes, or no memory for another stack
   } catch (std::bad_alloc const&) {
   }
   {
@@ -59,8 +59,8 @@ int start_and_join(int wanted) {
   return static_cast<int>(started.size()) + 1;
 }
 
-/// Whether memory that was granted before may be refused now: other memory of the process counts as
-/// well.
+/// Whether memory granted earlier may be refused now, because the process's other memory counts
+/// too.
 bool address_space_is_limited() {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

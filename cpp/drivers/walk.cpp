@@ -8,8 +8,8 @@
 namespace sgmc {
 namespace {
 
-/// The arrays that kernels read in addition to a walk: the precision, the conversion of b to phi,
-/// and tokens.
+/// Arrays that kernels read in addition to a walk: the precision, the conversion of b to phi, and
+/// tokens.
 struct Walk {
   std::vector<float> diagonal, shift, scale, total;
   WalkTask task;
@@ -27,10 +27,10 @@ struct Walk {
     for (std::int64_t t = 0; t < slices; ++t)
       for (std::int64_t c = 0; c < task.topics; ++c) {
         auto const at = static_cast<std::size_t>(t * stride + c);
-        shift[at] = static_cast<float>(log_sums[at]);  // its rounding error goes to the scale
+        shift[at] = static_cast<float>(log_sums[at]);  // the rounding error goes to the scale
         scale[at] = static_cast<float>(std::exp(static_cast<double>(shift[at]) - log_sums[at]));
       }
-    std::vector<std::int64_t> tokens(shift.size(), 0);  // exact: the order cannot matter
+    std::vector<std::int64_t> tokens(shift.size(), 0);  // exact, so the order does not matter
     for (std::int64_t i = 0; i < task.n_touched; ++i) {
       auto const to = static_cast<std::size_t>(task.touched[i] % slices * stride);
       for (std::int64_t c = 0; c < stride; ++c) {
@@ -47,7 +47,7 @@ struct Walk {
     task.scale = scale.data();
   }
 
-  /// Sums of exp(b - shift), (slices, stride), become logarithms of the sums of exp(b).
+  /// Turns sums of exp(b - shift), (slices, stride), into logs of the sums of exp(b).
   void logarithms(double const* sums, double* log_sums) const {
     for (std::int64_t t = 0; t < task.slices; ++t)
       for (std::int64_t c = 0; c < task.topics; ++c) {
@@ -72,7 +72,7 @@ std::vector<WalkScratch> scratch_of(WalkTask const& task, Scratch& memory, int t
   return found;
 }
 
-constexpr std::int64_t kRead = 256;  // rows that are read together
+constexpr std::int64_t kRead = 256;  // number of rows read together
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void run_walk_accept(KernelTable const& k, float* b, WalkTask const& given, Walk
 
 void run_walk_phi(KernelTable const& k, float const* b, std::int32_t const* rows, std::int64_t n,
                   WalkTask const& given, double const* log_sums, float* out, int threads) {
-  Walk const walk(given, {1.0, 1.0}, log_sums);  // no prior is read
+  Walk const walk(given, {1.0, 1.0}, log_sums);  // the prior is not read
   parallel_for((n + kRead - 1) / kRead, threads, [&](std::int64_t chunk, int) {
     k.walk.phi(b, rows, chunk * kRead, std::min(n, (chunk + 1) * kRead), out, walk.task);
   });

@@ -1,5 +1,5 @@
-// Dirichlet parameters of topics, what variational Bayes keeps instead of draws: their start, and
-// what documents read of them. They move by simplex_relax.
+// Dirichlet parameters of topics, which variational Bayes stores in place of draws: their start,
+// and what documents read of them. They are updated by simplex_relax.
 #include <cstdint>
 
 #include "sgmc/digamma.hpp"

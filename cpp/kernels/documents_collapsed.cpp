@@ -21,16 +21,16 @@ namespace {
 
 constexpr std::uint32_t kNobody = 0xffffffffu;
 
-/// What the last token's draw has yet to change.
+/// Changes that the last token's draw requires.
 struct Pending {
-  std::int32_t* row;        // of its word, or null
+  std::int32_t* row;        // row of its word, or null
   std::uint32_t in_row;     // position
-  std::uint32_t in_counts;  // kNobody at the start of a document
-  std::uint32_t topic;      // that has one more
-  float had, inverse;       // of the topic, without it and with it
+  std::uint32_t in_counts;  // kNobody at a document's start
+  std::uint32_t topic;      // topic that gains a token
+  float had, inverse;       // count of the topic without the token, and inverse with it
 };
 
-/// Number of entries by which rows of the table are fetched ahead.
+/// Number of entries by which rows of the table are prefetched.
 constexpr std::int64_t kAhead = 2;
 
 /// One chain.
@@ -73,7 +73,7 @@ class Sampler {
     for (int b = 0; b < blocks; ++b) __builtin_prefetch(row + 16 * b, 1);
   }
 
-  /// Token t of the document, which is word w.
+  /// Samples token t of the document, which is word w.
   SGMC_INLINE void token(std::int64_t t, std::int32_t w) {
     float const* const prior = task_.priors + task_.prior_of[w] * task_.stride;
     z_[t] = sample(task_.table + w * task_.stride, prior, z_[t], s_.uniforms[t % 64]);
@@ -92,7 +92,7 @@ class Sampler {
     return static_cast<float>(1.0 / (task_.mass[k] + static_cast<double>(task_.totals[k] + more)));
   }
 
-  /// a or b, without an unpredictable branch.
+  /// a or b, without a hardly predictable branch.
   static SGMC_INLINE float either(bool first, float a, float b) {
     auto const mask = -static_cast<std::uint32_t>(first);
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) |
@@ -105,7 +105,7 @@ class Sampler {
   }
 
   SGMC_INLINE std::int32_t sample(std::int32_t* row, float const* prior, std::int32_t z, float u) {
-    // both divisions use totals without the draw that this one waits for
+    // both divisions use totals that exclude the draw for which this one waits
     std::uint32_t const last = pending_.topic, own = static_cast<std::uint32_t>(z);
     bool const again = last == own;
     float below = 0.0f;
@@ -116,7 +116,7 @@ class Sampler {
       task_.totals[z] -= 1;
     }
     if (last != kNobody) s_.above[last] = inverse(last, 1);
-    bool const same = pending_.row == row;  // neighbours often are tokens of one word
+    bool const same = pending_.row == row;  // neighbouring tokens often have the same word
     if (pending_.row && !same) pending_.row[pending_.in_row] += 1;
     if (kInPlace && z >= 0) {
       s_.counts[z] -= 1.0f;
@@ -167,12 +167,12 @@ class Sampler {
   CollapsedScratch const s_;
   int const blocks_;
   Stream const stream_;
-  std::int32_t* z_ = nullptr;  // of the document
+  std::int32_t* z_ = nullptr;  // topics of the document
   Pending pending_{nullptr, kNobody, kNobody, kNobody, 0.0f, 0.0f};
 };
 
-/// Documents [first, last) in a sweep of chains over the same documents, one token of each after
-/// the other.
+/// Visits documents [first, last) in a sweep of chains over the same documents, alternating between
+/// chains at each token.
 template <int Blocks, std::size_t... Chain>
 void run(CollapsedTask const* tasks, CollapsedScratch const* scratch, CollapsedPart const& part,
          std::index_sequence<Chain...>) {

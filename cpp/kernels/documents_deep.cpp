@@ -39,7 +39,7 @@ SGMC_INLINE float sum_of(float const* x, std::int64_t n) {
   return lane(prefix(sum), 15);
 }
 
-/// Whether x is a number, and not negative.
+/// Whether x is a non-negative number.
 SGMC_INLINE bool sound(float x) { return x >= 0.0f && x <= kMost; }
 
 SGMC_INLINE void fill(float* x, std::int64_t n, float value) {
@@ -112,7 +112,7 @@ class Document {
     sound_ = sound_ && q_[task_.layers] >= 0.0;
   }
 
-  /// Blocks of a matrix times a vector that are summed side by side.
+  /// Number of blocks summed side by side in a matrix-vector product.
   static constexpr int kAbreast = 4;
 
   template <int Blocks>
@@ -129,7 +129,8 @@ class Document {
     for (int i = 0; i < Blocks; ++i) store(out + 16 * i, max(sum[i], f16(kThetaFloor)));
   }
 
-  /// s of layer l = Phi theta of the layer above, read across: no sums over lanes.
+  /// s of layer l = Phi theta of the layer above, read across, so that no sums over lanes are
+  /// needed.
   void mix(int l) {
     std::int64_t const stride = task_.stride[l];
     float const* const above = theta(l + 1);
@@ -143,8 +144,8 @@ class Document {
     for (std::int64_t k = task_.topics[l]; k < stride; ++k) out[k] = 0.0f;
   }
 
-  /// Splits the counts of words of layer l over its topics: `rows` of phi, `counts` of them; adds
-  /// to n of the layer, to its expected value, and to the statistics if they are collected.
+  /// Splits the counts of layer l's words over its topics, given `rows` of phi and their `counts`;
+  /// adds to the layer's n, its expected value and, if they are collected, the statistics.
   template <int Blocks>
   void split(int l, std::int32_t const* rows, std::int32_t const* counts, std::int64_t words) {
     std::int64_t const stride = task_.stride[l];
@@ -194,19 +195,19 @@ class Document {
     }
   }
 
-  /// The count behind a datum that is none itself.
+  /// The count behind a datum that is not a count itself.
   __attribute__((noinline)) std::int64_t latent(double value, double mean) {
     return task_.link == Link::binary ? positive_poisson(mean, draws_)
                                       : bessel(c_[task_.layers] * value * mean, draws_);
   }
 
-  /// Weights too small for float32, times 2^50.
+  /// Weights too small for float32, multiplied by 2^50.
   static float const* raise(float const* x, float* to, std::int64_t n) {
     for (std::int64_t k = 0; k < n; k += 16) store(to + k, load(x + k) * f16(0x1p50f));
     return to;
   }
 
-  /// One token of an entry was given to a topic.
+  /// Adds one token of an entry, which was assigned to a topic.
   SGMC_INLINE void sampled(int l, std::int64_t entry, std::int32_t row, int k) {
     if (l == 0)
       s_.collected[entry * task_.stride[0] + k] += 1.0f;
@@ -214,7 +215,7 @@ class Document {
       s_.upper[l][row * task_.stride[l] + k] += 1;
   }
 
-  /// The same in expectation, over all topics, for all tokens of the entry.
+  /// The same in expectation, over all topics, for all tokens of an entry.
   template <int Blocks>
   SGMC_INLINE void expect(int l, std::int64_t entry, std::int32_t row, float count, float sum,
                           bool raised, bool to_words) {
@@ -259,7 +260,7 @@ class Document {
     above();
   }
 
-  /// The layers above the first, which are not specialised by a number of blocks.
+  /// The layers above the first, which have no versions by number of blocks.
   __attribute__((noinline)) void above() {
     int const layers = task_.layers;
     if (task_.link == Link::real) {
@@ -289,7 +290,7 @@ class Document {
     if (collect_ && task_.mean) average();
   }
 
-  /// Adds proportions: of the shapes and counts that theta was drawn from, expected over the split.
+  /// Adds proportions expected over the split, from the shapes and counts of which theta was drawn.
   void average() {
     float* const to = task_.mean + d_ * o_.of[task_.layers];
     for (int l = 0; l < task_.layers; ++l) {
@@ -303,14 +304,14 @@ class Document {
     }
   }
 
-  /// p^(2) ~ Beta(a0 + n., b0 + s.), c^(l+1) ~ Gamma(e0 + s., 1 / (f0 + theta.)), all given the
-  /// theta from before: s. of layer 1 is the sum of the second layer's theta, as the columns of Phi
-  /// sum to 1, and of the top layer that of r.
+  /// p^(2) ~ Beta(a0 + n., b0 + s.), c^(l+1) ~ Gamma(e0 + s., 1 / (f0 + theta.)), given the
+  /// previous theta. s. of layer 1 is the sum of the second layer's theta, because Phi's columns
+  /// sum to 1; that of the top layer is the sum of r.
   __attribute__((noinline)) void rates() {
     int const layers = task_.layers;
     alignas(64) float a[16], g[16];
     for (int l = 0; l < 16; ++l) a[l] = 1.0f;
-    double sum[kMaxLayers + 1];  // of theta of layer l; of r at the end
+    double sum[kMaxLayers + 1];  // sum of theta by layer; at the end, of r
     for (int l = 0; l < layers; ++l) sum[l] = sum_of(theta(l), task_.stride[l]);
     sum[layers] = sum_of(task_.r, task_.stride[layers - 1]);
     a[0] = static_cast<float>(task_.a0 + tokens_);
@@ -366,7 +367,7 @@ class Document {
   double tokens_ = 0.0;       // of this sweep, and the data behind them if they are no counts
   double seen_ = 0.0;
   bool collect_ = false;
-  bool sound_ = true;  // all that was seen was numbers
+  bool sound_ = true;  // whether all values so far were numbers
 };
 
 template <int Blocks>

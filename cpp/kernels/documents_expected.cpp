@@ -10,8 +10,8 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// One pass over a document: shares of each word from alpha + N, without what the word itself
-/// has in it; `sum` (stride) receives the new N. The first pass knows no N, and takes phi alone.
+/// One pass over a document: each word's shares from alpha + N without the word's own part; `sum`
+/// (stride) receives the new N. The first pass has no N, and uses phi alone.
 template <bool First>
 void pass(ExpectedTask const& task, std::int64_t d, ExpectedScratch const& s, float* sum) {
   std::int64_t const stride = task.stride, begin = task.indptr[d], end = task.indptr[d + 1];
@@ -25,7 +25,7 @@ void pass(ExpectedTask const& task, std::int64_t d, ExpectedScratch const& s, fl
     F16 total = f16(0.0f);
     for (std::int64_t k = 0; k < stride; k += 16) {
       F16 weight = load(phi + k);
-      if constexpr (!First)  // rounding must not leave less than alpha
+      if constexpr (!First)  // rounding must not give less than alpha
         weight = weight * max(load(s.before + k) - load(share + k), load(task.alpha + k));
       total = total + weight;
       store(share + k, weight);

@@ -26,8 +26,8 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// A document on its way through the sweeps. Its topics have positions: in a dense document
-/// position k is topic k, an active one numbers the topics that it uses.
+/// A document during its sweeps. Its topics have positions: in a dense document, position k is
+/// topic k; an active document numbers the topics it uses.
 struct Slot {
   std::int32_t const* rows;  // word row of each entry
   std::int32_t* token;       // entry of each token
@@ -41,10 +41,10 @@ struct Slot {
   bool collect;
   // collected statistics: block b of positions of entry e begins at b * block_step + e * entry_step
   float* collected;
-  std::int64_t block_step, entry_step;  // entry_step is 0 if only document counts are requested
+  std::int64_t block_step, entry_step;  // entry_step is 0 if only document counts are needed
   // active documents only
   float* columns;       // phi of the topics in use, (blocks, entries, 16)
-  std::int32_t fresh;   // position whose column is yet to be copied, or -1
+  std::int32_t fresh;   // position whose column must still be copied, or -1
   float* share;         // by entry: expected draws from the bucket
   std::int32_t* topic;  // by position
   std::int32_t* where;  // by topic: its position, or -1
@@ -52,7 +52,7 @@ struct Slot {
   std::int32_t used, blocks;
 };
 
-/// What every token needs of the task, by value: stores to count vectors cannot touch it.
+/// What each token needs of the task, by value, so that stores to count vectors cannot alias it.
 struct Topics {
   float const* phi;
   float const* mass;
@@ -62,17 +62,17 @@ struct Topics {
   std::int32_t topics;
   float most_alpha;
   bool rao_blackwell;
-  bool once;  // a single sweep
+  bool once;  // there is a single sweep
 };
 
 /// Positions 16 b + 0..15.
 SGMC_INLINE U16 positions(int b) { return iota() + u16(16u * static_cast<std::uint32_t>(b)); }
 
-/// In a single sweep nothing is in the cache: the row of a token is fetched this many tokens before
-/// it is drawn, and its cell this many before it is counted.
+/// In a single sweep nothing is in the cache, so a token's row is prefetched this number of tokens
+/// before it is drawn, and its cell this number before it is counted.
 constexpr std::int64_t kRowAhead = 2, kCellAhead = 8;
 
-/// Whether counts of a document change in place. In all other documents `pending` waits.
+/// Whether a document's counts change in place. In other documents, `pending` waits.
 template <int Blocks, bool Active>
 constexpr bool changes_in_place() {
 #if defined(SGMC_AVX2)
@@ -96,14 +96,14 @@ SGMC_INLINE F16 sum_row(F16 sum, float const* phi, float const* share, std::int6
   return sum;
 }
 
-/// The topic in the chosen lane of a row of phi times `share`; `running` has its sums by lanes up
-/// to the end of each segment, so that one segment of the row is read.
+/// The topic in the chosen lane of a row of phi times `share`; `running` has the row's sums by lane
+/// up to the end of each segment, so that only one segment is read.
 __attribute__((noinline)) std::int32_t find_topic(LaneChoice at, float const* running,
                                                   float const* phi, float const* share,
                                                   Topics const& v) {
   std::int64_t const blocks = v.stride / 16, segments = segments_of(v.stride);
   float const inside = lane(at.inside, 0);
-  std::int64_t segment = 0;  // sums do not fall: the passed ones come first
+  std::int64_t segment = 0;  // the sums do not decrease, so passed segments come first
   for (std::int64_t i = 0; i + 1 < segments; ++i) segment += running[16 * i + at.lane] <= inside;
   float sums[16 * kSegment];
   F16 const before = segment ? load(running + 16 * (segment - 1)) : f16(0.0f);
@@ -114,7 +114,7 @@ __attribute__((noinline)) std::int32_t find_topic(LaneChoice at, float const* ru
   return offset + choose_block<0>(at, static_cast<int>(n), sums, v.topics - 1 - offset);
 }
 
-/// A topic in proportion to row `row` of phi times alpha; `target` is uniform below its sum.
+/// A topic drawn in proportion to row `row` of phi times alpha; `target` is uniform below the sum.
 std::int32_t draw_from_row(std::int64_t row, Topics const& v, float target) {
   std::int64_t const segments = segments_of(v.stride);
   float const* const running = v.running + 16 * row * segments;
@@ -124,14 +124,14 @@ std::int32_t draw_from_row(std::int64_t row, Topics const& v, float target) {
   return find_topic(at, running, v.phi + row * v.stride, v.share, v);
 }
 
-/// Copies the column of phi that belongs to a position.
+/// Copies the column of phi for a position.
 void copy_column(Slot& s, std::int32_t position, Topics const& v) {
   std::int32_t const topic = s.topic[position];
   float* const column = s.columns + (position >> 4) * s.columns_step + (position & 15);
   for (std::int64_t e = 0; e < s.entries; ++e) column[16 * e] = v.phi[s.rows[e] * v.stride + topic];
 }
 
-/// Copies the columns of all topics in use, row by row: a row is pages away from the next one.
+/// Copies the columns of all topics in use, row by row, because rows are pages apart.
 void copy_columns(Slot& s, Topics const& v) {
   for (std::int64_t e = 0; e < s.entries; ++e) {
     float const* const row = v.phi + s.rows[e] * v.stride;
@@ -145,11 +145,12 @@ void copy_columns(Slot& s, Topics const& v) {
   }
 }
 
-/// Position of a topic in an active document, which takes it in if it is new: then it is `fresh`.
+/// Position of a topic in an active document; a new topic is added, and its position is then
+/// `fresh`.
 std::int32_t position_of(Slot& s, std::int32_t topic) {
   if (s.where[topic] >= 0) return s.where[topic];
   std::int32_t at = s.used;
-  // a topic that lost its last token makes room, as long as nothing was collected for it
+  // a topic without tokens makes room, unless counts were collected for it
   for (int b = 0; b < s.blocks && at == s.used && !s.collect; ++b) {
     std::uint32_t const idle = lanes(load(s.n + 16 * b) <= f16(0.0f));
     if (idle && 16 * b + __builtin_ctz(idle) < s.used) at = 16 * b + __builtin_ctz(idle);
@@ -168,7 +169,7 @@ std::int32_t position_of(Slot& s, std::int32_t topic) {
   return at;
 }
 
-/// Takes a token of a dense document out of its counts, if it has a topic.
+/// Removes a token of a dense document from the document's counts, if it has a topic.
 SGMC_INLINE void take_out(Slot& s, std::int64_t token) {
   if (s.z[token] >= 0) s.n[s.z[token]] -= 1.0f;
 }
@@ -246,7 +247,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     F16 const target = f16(s.uniforms[s.uniform_at + t]) * total[i];
     if constexpr (Active) {
       beyond[i] = lane(target - counted, 0);
-      if (beyond[i] >= 0.0f) {  // a draw from the row, in the next phase
+      if (beyond[i] >= 0.0f) {  // the topic is drawn from the row, in the next phase
         std::int64_t const n = 16 * segments_of(v.stride);
         float const* const sums = v.running + s.rows[entry[i]] * n;
         for (std::int64_t k = 0; k < n; k += 16) __builtin_prefetch(sums + k);
@@ -272,7 +273,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     if (Active && beyond[i] >= 0.0f) {
       z = draw_from_row(s.rows[entry[i]], v, beyond[i] / v.most_alpha);
       position = position_of(s, z);
-      // the column is copied before the document's next token, when the others had theirs
+      // the column is copied before the document's next token, after the other documents' tokens
       if (s.fresh >= 0)
         for (std::int64_t e = 0; e < s.entries; ++e)
           __builtin_prefetch(v.phi + s.rows[e] * v.stride + z);
@@ -316,7 +317,7 @@ template <int Blocks, bool Active>
 void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   if (s.pending >= 0) s.n[s.pending] += 1.0f;
   s.pending = -1;
-  // alpha + n loses the low bits of alpha when n grows: restore them once a sweep
+  // alpha + n loses low bits of alpha as n grows, which are restored once per sweep
   if constexpr (!Active)
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 const alpha = load(task.alpha + k);
@@ -335,8 +336,8 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   refill_uniforms(s, task, stream);
 }
 
-/// Adds the topics of tokens, or -1, to their counts, in registers: mostly they are equal, and an
-/// addition in memory would wait for the one before it.
+/// Adds tokens' topics, or -1, to their counts in registers: they are mostly equal, and an addition
+/// in memory would wait for the previous one.
 template <int Blocks>
 SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* counts) {
   F16 even[Blocks], odd[Blocks];
@@ -357,7 +358,7 @@ SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* c
   for (int b = 0; b < Blocks; ++b) store(counts + 16 * b, even[b] + odd[b]);
 }
 
-/// Fills the slot with the next document that has tokens; false after the last one.
+/// Fills the slot with the next document that has tokens; returns false after the last one.
 template <int Blocks, bool Active>
 bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream const& stream) {
   for (;;) {
@@ -371,12 +372,12 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     for (std::int64_t e = 0; e < s.entries; ++e) {
       std::int32_t const count = task.counts[begin + e];
       U16 const entry = u16(static_cast<std::uint32_t>(e));
-      // sixteen at a time; the next entry overwrites the surplus: no branch on counts
+      // sixteen at a time; the next entry overwrites the surplus, which avoids a branch on counts
       store(s.token + s.tokens, entry);
       for (std::int32_t c = 16; c < count; c += 16) store(s.token + s.tokens + c, entry);
       s.tokens += count;
     }
-    // rows are fetched for tokens that seem to follow the last one
+    // rows are also prefetched for the entries that seem to follow the last token
     if (s.entries) store(s.token + s.tokens, u16(static_cast<std::uint32_t>(s.entries - 1)));
     if (s.tokens == 0) {
       if (task.doc_counts)
@@ -389,7 +390,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     if constexpr (Active) {
       for (std::int32_t p = 0; p < s.used; ++p) s.where[s.topic[p]] = -1;
       s.used = s.blocks = 0;
-      // an odd number of lines between blocks: they do not fall on each other in the cache
+      // an odd number of lines between blocks, so that they do not share cache sets
       s.columns_step = 16 * (s.entries | 1);
       s.block_step = task.word_counts ? s.columns_step : 16;
       s.entry_step = task.word_counts ? 16 : 0;
@@ -400,7 +401,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     }
     if (task.z) {
       s.z = task.z + task.token_ptr[s.document];
-      constexpr bool registers = 0 < Blocks && Blocks <= 2;  // more would be spilled
+      constexpr bool registers = 0 < Blocks && Blocks <= 2;  // more registers would be spilled
       if constexpr (registers) add_topics<Blocks>(s.z, s.tokens, s.n);
       for (std::int64_t t = 0; !registers && t < s.tokens; ++t) {
         if (s.z[t] < 0) continue;
@@ -441,8 +442,8 @@ void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* 
       std::int32_t const e = s.token[t];
       std::int64_t const ahead = t + kCellAhead < s.tokens ? t + kCellAhead : s.tokens - 1;
       __builtin_prefetch(task.word_counts + s.rows[s.token[ahead]] * stride + z[ahead], 1);
-      // tokens of one word share a visit if rows are taken from other threads; alone, the branch on
-      // their number would cost more
+      // tokens of one word share a visit if rows must be reserved; alone, the branch on their
+      // number would cost more
       std::int64_t const end = t + (task.alone ? 1 : count[e]);
       with_row(task, s.rows[e], [&](std::int64_t* out) {
         for (; t < end; ++t) ++out[z[t]];
@@ -455,7 +456,7 @@ void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* 
   }
 }
 
-/// Lets the counts of an active document wait.
+/// Stores the counts of an active document in the waiting lists.
 void let_wait(Slot const& s, DocumentsTask const& task, WaitingCounts& w) {
   if (w.room - w.n < 16 * s.blocks * s.entries) add_waiting(task, w);
   for (std::int64_t e = 0; e < s.entries; ++e) {
@@ -480,7 +481,7 @@ void finish_document(Slot& s, DocumentsTask const& task, WaitingCounts& waiting,
     let_wait(s, task, waiting);
   } else if (task.word_counts) {
     for (std::int64_t e = 0; e < s.entries; ++e) {
-      if (e + 2 < s.entries) {  // rows are far apart: fetch the next ones meanwhile
+      if (e + 2 < s.entries) {  // rows are far apart, so prefetch the next ones
         std::int64_t const* const ahead = task.word_counts + s.rows[e + 2] * stride;
         for (std::int64_t k = 0; k < stride; k += 8) __builtin_prefetch(ahead + k, 1);
       }

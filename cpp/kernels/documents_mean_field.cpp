@@ -1,4 +1,4 @@
-// Mean-field variational Bayes of documents: the local step of online variational Bayes.
+// Mean-field variational Bayes of documents, which is the local step of online variational Bayes.
 #include <cstdint>
 
 #include "sgmc/counts.hpp"
@@ -9,7 +9,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// exp(psi(gamma_k)) over a factor that makes the largest of them about gamma_k + 6.
+/// exp(psi(gamma_k)) divided by a factor such that the largest is about gamma_k + 6.
 void expect(MeanFieldTask const& task, float const* gamma, float* expected) {
   F16 lowest = f16(3e38f);
   for (std::int64_t k = 0; k < task.stride; k += 16) {
@@ -58,7 +58,7 @@ void iterate(MeanFieldTask const& task, std::int64_t d, MeanFieldScratch const& 
   }
 }
 
-/// Adds n_dw r_dwk, with r from the document's gamma, to the counts of its words.
+/// Adds n_dw r_dwk, with r computed from the document's gamma, to its words' counts.
 void collect(MeanFieldTask const& task, std::int64_t d, MeanFieldScratch const& s) {
   std::int64_t const stride = task.stride;
   expect(task, task.gamma + d * stride, s.expected);

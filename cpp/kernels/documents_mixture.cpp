@@ -1,4 +1,4 @@
-// Allocation of documents to the components of a mixture, each within its slice of the weights.
+// Allocation of documents to components of a mixture, each within its slice of the weights.
 #include <cstdint>
 
 #include "sgmc/choose.hpp"
@@ -27,7 +27,7 @@ void documents_mixture(MixtureTask const& task, std::int64_t begin, std::int64_t
       best = max(best, score);
     }
     F16 const top = f16(greatest(best));
-    // exp of a difference: a component outside of the slice is at exp(-huge) = 0
+    // exp of a difference; for a component outside the slice, exp(-huge) = 0
     F16 running = f16(0.0f);
     for (std::int64_t k = 0; k < stride; k += 16) {
       running = running + exp(load(scores + k) - top);

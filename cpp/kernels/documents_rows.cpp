@@ -1,5 +1,5 @@
-// Whole rows of phi, which documents over the topics that they use draw from: their sums, checked
-// for every visit, and counts of such draws that are spread over a row in the end.
+// Whole rows of phi, from which documents sampled over their own topics may draw: the rows' sums,
+// checked at every visit, and counts of such draws, spread over a row at the end.
 #include <cstdint>
 
 #include "sgmc/counts.hpp"

@@ -1,4 +1,4 @@
-// Sufficient statistics of documents for their Dirichlet prior, given the topics of their tokens.
+// Sufficient statistics of documents for their Dirichlet prior, given their tokens' topics.
 #include <cstdint>
 
 #include "sgmc/draws.hpp"
@@ -16,7 +16,8 @@ void alpha_evidence(AlphaTask const& task, std::int64_t begin, std::int64_t end,
     for (std::int32_t k = 0; k < task.topics; ++k) n[k] = 0;
     for (std::int64_t t = from; t < to; ++t) ++n[task.z[t]];
     Draws draws(stream, task.entity[d]);
-    // Beta(total, tokens) = a / (a + b) of two gammas: the total's in lane 0, the tokens' in lane 1
+    // Beta(total, tokens) = a / (a + b) of two gammas, the total's in lane 0 and the tokens' in
+    // lane 1
     alignas(64) float shape[16], logs[16];
     for (float& x : shape) x = 1.0f;
     shape[0] = static_cast<float>(task.total);

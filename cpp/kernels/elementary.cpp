@@ -1,5 +1,5 @@
-// Elementary functions and products of matrices of doubles: each element by the same operations in
-// the same order on every instruction set. Plain loops, which compilers turn to vectors.
+// Elementary functions and matrix products of doubles, with the same operations in the same order
+// on every instruction set. Plain loops, which compilers vectorise.
 #include <bit>
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = __builtin_inf();
 /// ln 2 in two parts; the first times a whole number below 2^20 is exact.
 constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
-/// Added and subtracted again, it rounds a small number to the nearest whole one.
+/// Adding and subtracting this rounds a small number to the nearest whole number.
 constexpr double kRounds = 0x1.8p52;
 constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;  // of sqrt(1/2)
 
@@ -27,7 +27,7 @@ SGMC_INLINE double horner(double x, double const (&c)[N]) {
 /// s = f / (2 + f) log m = 2 atanh s = f - s (f - R), R = 2 s^2 / 3 + 2 s^4 / 5 + ...
 SGMC_INLINE double log_normal(double x) {
   std::uint64_t const u = std::bit_cast<std::uint64_t>(x) + (0x3ff0000000000000u - kRootHalf);
-  // the biased exponent as the last bits of 2^52 + e: a conversion that every set has
+  // the biased exponent as the last bits of 2^52 + e, a conversion that every instruction set has
   double const e = std::bit_cast<double>((u >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
   double const f = std::bit_cast<double>((u & 0x000fffffffffffffu) + kRootHalf) - 1.0;
   static constexpr double c[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
@@ -66,7 +66,7 @@ double exp_of(double x) {
                  : exp_normal(x + 64.0 * kLn2High) * exp_normal(-64.0 * kLn2High);
 }
 
-/// cos(pi x), |x| < 2^50: a quarter turn at a time.
+/// cos(pi x), |x| < 2^50, reduced to a quarter turn.
 double cospi_of(double x) {
   double const shifted = 2.0 * x + kRounds, n = shifted - kRounds;
   double const t = (x - 0.5 * n) * 3.141592653589793, z = t * t;
@@ -95,7 +95,7 @@ double cospi_of(double x) {
 
 }  // namespace
 
-// All elements as if they were in the usual range, and once more if one is not.
+// Computes all elements as if they were in the usual range, and repeats if one is not.
 
 void log_all(double const* x, std::int64_t n, double* out) noexcept {
   std::int64_t others = 0;
@@ -134,7 +134,7 @@ void product(double const* a, double const* b, std::int64_t rows, std::int64_t i
              std::int64_t columns, double* out) noexcept {
   for (std::int64_t i = 0; i < rows * columns; ++i) out[i] = 0.0;
   std::int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) {  // a row of b is read once for four sums
+  for (; i + 4 <= rows; i += 4) {  // each row of b is read once for four sums
     double* __restrict const o = out + i * columns;
     for (std::int64_t j = 0; j < inner; ++j) {
       double const *const row = b + j * columns, *const at = a + i * inner + j;

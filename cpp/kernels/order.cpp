@@ -1,4 +1,4 @@
-// Order without memory, and uniforms by address.
+// Random order without memory, and uniforms computed from their addresses.
 #include <cstdint>
 
 #include "sgmc/kernels.hpp"
@@ -11,7 +11,8 @@ void permute(std::int64_t const* position, std::int64_t count, std::int64_t n,
   Stream const stream = Stream::at(address, purpose);
   int half = 1;
   while (half < 31 && (std::uint64_t{1} << (2 * half)) < static_cast<std::uint64_t>(n)) ++half;
-  // a network on few bits mixes slowly: measured uniform on pairs of positions from n = 2 on
+  // a network on few bits mixes slowly; with this number, pairs of positions are uniform from n = 2
+  // on (measured)
   std::uint32_t const rounds = half <= 6 ? 16 : 6;
   std::uint32_t const mask = (std::uint32_t{1} << half) - 1u;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -26,7 +27,7 @@ void permute(std::int64_t const* position, std::int64_t count, std::int64_t n,
         right = next;
       }
       x = (static_cast<std::uint64_t>(left) << half) | right;
-    } while (x >= static_cast<std::uint64_t>(n));  // a bijection of the square: the walk returns
+    } while (x >= static_cast<std::uint64_t>(n));  // a bijection of the square, so the walk returns
     out[i] = static_cast<std::int64_t>(x);
   }
 }

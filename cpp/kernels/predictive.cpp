@@ -20,7 +20,7 @@ void predictive(PredictiveTask const& task, std::int64_t begin, std::int64_t end
     }
     for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {
       float const* const phi = task.phi + task.indices[i] * stride;
-      double sum[8] = {};  // lanes of fixed order: pads of phi are 0
+      double sum[8] = {};  // lanes in a fixed order; pads of phi are 0
       for (std::int64_t k = 0; k < stride; k += 8)
         for (int l = 0; l < 8; ++l) sum[l] += theta[k + l] * static_cast<double>(phi[k + l]);
       task.p[i] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));

@@ -1,4 +1,4 @@
-// What every simplex sampler shares: the start, the noise-free warm-up step, and reading phi.
+// Common parts of all simplex samplers: the start, the noise-free warm-up step, and reading phi.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
@@ -41,7 +41,7 @@ void simplex_phi(float const* g, std::int32_t const* rows, std::int64_t begin, s
     float const* const ahead = rows && i + 1 < end ? g + rows[i + 1] * stride : row;
     float* const to = out + i * stride;
     for (std::int64_t k = 0; k < stride; k += 16) {
-      __builtin_prefetch(ahead + k);  // a list may have the next row anywhere
+      __builtin_prefetch(ahead + k);  // in a list, the next row may be anywhere
       store(to + k, max(load(row + k) * load(task.inverse_sums + k), f16(kPhiFloor)));
     }
     for (std::int64_t k = task.topics; k < stride; ++k) to[k] = 0.0f;

@@ -25,17 +25,18 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-constexpr float kInversion = 10.0f;  // Poisson rates up to here are inverted
-constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
+constexpr float kInversion = 10.0f;  // maximum Poisson rate for inversion
+constexpr float kNoncentral = 1.5f;  // minimum shape for draws without a count
 
-/// Sixteen cells of a queue, with up to three values each; harmless filling if not `used`.
+/// Sixteen cells of a queue, with up to three values each, filled up with harmless values if not
+/// `used`.
 struct Waiting {
   U16 cell;
   F16 x, y, z;
   std::uint32_t used;
 };
 
-/// Waiting cells, packed: their positions and their values.
+/// Waiting cells, packed: positions and values.
 struct Queue {
   std::int32_t* cell;
   float *x, *y, *z;
@@ -56,13 +57,13 @@ struct Queue {
     compress(z + n, m, c);
     push(m, cells, a, b);
   }
-  /// Ends the waiting: who was never accepted has parameters that are no numbers.
+  /// Ends the waiting: cells never accepted have NaN parameters.
   SGMC_INLINE void give_up(float* to) {
     for (std::int64_t i = 0; i < n; ++i) to[cell[i]] = __builtin_nanf("");
     n = 0;
   }
-  /// Calls fn for all waiting cells, sixteen at a time. It may push back cells that wait on: never
-  /// more than its arguments, so that unread cells stay.
+  /// Calls fn for all waiting cells, sixteen at a time. It may push back cells that must wait
+  /// longer, never more than it was given, so that unread cells are not overwritten.
   template <class F>
   SGMC_INLINE void drain(F&& fn) {
     std::int64_t const waiting = n;
@@ -79,16 +80,16 @@ struct Queue {
   }
 };
 
-/// Cells are numbered through a block of listed rows: cell = row * stride + topic. A draw for topic
-/// k of word w takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
+/// Cells are numbered through a block of listed rows: cell = row * stride + topic. Attempts to draw
+/// topic k of word w use blocks k, k + stride, k + 2 stride, ... of entity w.
 struct Cells {
-  std::int32_t const* word;  // of each row, ascending one by one if `in_order`
+  std::int32_t const* word;  // word of each row, consecutive if `in_order`
   bool in_order;
   std::uint32_t stride;
   float inverse_stride;
 
   SGMC_INLINE Words words(Stream const& s, U16 cell, std::uint32_t attempt) const {
-    // row = cell / stride: the rounded quotient is off by at most one
+    // row = cell / stride; the rounded quotient is wrong by at most one
     U16 const width = u16(stride);
     U16 row = to_int(to_float(cell) * f16(inverse_stride));
     F16 const rest = to_float(cell - row * width);
@@ -106,8 +107,8 @@ struct Cells {
   }
 };
 
-/// to[cell] = value for the used cells, accepted or not: a rejected cell goes back to a queue and
-/// writes again.
+/// to[cell] = value for the used cells, accepted or not: a rejected cell returns to a queue and is
+/// written again.
 SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
   alignas(64) std::int32_t at[16];
   alignas(64) float x[16];
@@ -119,9 +120,9 @@ SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
     for (int i = 0; i < popcount(q.used); ++i) to[at[i]] = x[i];
 }
 
-/// The first pass over a row: small gammas if N = 0 and the cheap test accepts; `busy` gets the
-/// cells that may have N > 0 or have shape >= 1 (rate, v, shape), `open` the cells with a small
-/// gamma that needs the exact test (u, w, shape).
+/// The first pass over a row: small gammas if N = 0 and the cheap test accepts. `busy` gets the
+/// cells with possible N > 0 or with shape >= 1 (rate, v, shape), `open` the cells whose small
+/// gamma needs the exact test (u, w, shape).
 template <bool Counts>
 SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, float* fresh,
                             RowsTask const& task, RowWords words, Queue& busy, Queue& open) {
@@ -143,7 +144,7 @@ SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, flo
     F16 const v = uniform_open(words.next());
     std::uint32_t const waits = used & lanes((v < mu) | (one <= shape));
     busy.push(waits, cell, mu, v, shape);
-    // as in small_gamma_attempt, but that 1 - x <= exp(-x) saves a logarithm
+    // as in small_gamma_attempt, except that 1 - x <= exp(-x) saves a logarithm
     F16 const u = uniform_open(words.next()), w = uniform_open(words.next());
     F16 const p = hat * u, x = exp(log(p) * inverse);
     std::uint32_t const accepted = lanes((p <= one) & (w <= one - x));
@@ -174,7 +175,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   Rows rows(g, task);
   for (Row<float> row; rows.next(row); first_cell += cells.stride) {
     word[first_cell / cells.stride] = static_cast<std::int32_t>(row.word);
-    if (!(row.take > 0.0)) continue;  // up to date already
+    if (!(row.take > 0.0)) continue;  // already up to date
     RowWords const words = RowWords::make(pass, static_cast<std::uint64_t>(row.word));
     if (row.counts)
       first_pass<true>(row, first_cell, fresh + first_cell, task, words, busy, open);
@@ -188,13 +189,13 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     small.push(q.used & ~lanes(ok), q.cell, q.z);
   });
 
-  // Poisson counts: a cell with a known count waits for a gamma
+  // a cell with a known Poisson count waits for a gamma
   auto const counted = [&](std::uint32_t m, U16 cell, F16 shape) {
     std::uint32_t const below_one = lanes(shape < f16(1.0f));
     gamma.push(m & ~below_one, cell, shape, f16(0.0f));
     small.push(m & below_one, cell, shape);
   };
-  Queue few = open;  // rate, v, shape; nothing is left in that memory
+  Queue few = open;  // rate, v, shape; that memory has no other use now
   busy.drain([&](Waiting const& q) {
     std::uint32_t const without = q.used & lanes(f16(kNoncentral) <= q.z);
     std::uint32_t const large = q.used & ~without & lanes(f16(kInversion) < q.x);

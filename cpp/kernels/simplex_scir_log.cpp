@@ -1,5 +1,5 @@
-// The Cox-Ingersoll-Ross transition on log g in double: for eta < 0.01, with cells that are mostly
-// zero in float32, and for Dirichlet posteriors with a sparse tail of interest.
+// The Cox-Ingersoll-Ross transition of log g in double: for eta < 0.01, at which most cells are
+// zero in float32, and for Dirichlet posteriors whose sparse tail matters.
 #include <cstdint>
 
 #include "sgmc/distributions_double.hpp"

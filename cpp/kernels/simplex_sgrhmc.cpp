@@ -21,11 +21,12 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// Attraction below which the midpoint rule serves: c of a shape just below one half.
+/// Attraction below which the midpoint rule is used: c of a shape just below one half.
 constexpr float kAttraction = -1e-3f;
-/// Periods of the flow in a step above which its phase is left as it is: float32 does not have it.
+/// Periods of the flow per step above which its phase is left unchanged, because float32 cannot
+/// represent it.
 constexpr float kPeriods = 1e3f;
-/// The least q that is followed: its square is a normal number.
+/// Minimum q that is followed; its square is a normal number.
 constexpr float kLeast = 1e-18f;
 constexpr float kRootTwoPi = 2.50662827f;
 
@@ -70,7 +71,7 @@ SGMC_INLINE void fall(F16& q, F16& r, F16 c, float h) {
   r = select(zero < phase, -now, now) * speed;
 }
 
-/// The Hamiltonian flow for h with rate rho.
+/// The Hamiltonian flow for time h with rate rho.
 SGMC_INLINE void flow(F16& q, F16& r, F16 c, F16 rho, float h) {
   F16 const zero = f16(0.0f), one = f16(1.0f), half = f16(0.5f), step = f16(h);
   M16 const attracted = c < f16(kAttraction);
@@ -87,7 +88,8 @@ SGMC_INLINE void flow(F16& q, F16& r, F16 c, F16 rho, float h) {
     r = r_fall;
     return;
   }
-  // m = q + h r / 2 + h^2 (c / m - rho m / 2) / 4, on the side of 0 that the particle heads for
+  // m = q + h r / 2 + h^2 (c / m - rho m / 2) / 4, on the side of 0 towards which the particle
+  // moves
   F16 const stiff = one + f16(h * h / 8.0f) * rho, pull = f16(h * h) * c;
   F16 const ahead = q + half * step * r;
   F16 const root = sqrt(max(zero, ahead * ahead + stiff * pull));

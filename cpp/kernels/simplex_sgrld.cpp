@@ -9,7 +9,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// One row; N = 0 if it was not seen.
+/// Steps one row; N = 0 if it was not seen.
 template <bool Seen>
 SGMC_INLINE void step_row(Row<float> const& row, float const* ratio, Noise& noise,
                           RowsTask const& task) {

@@ -15,7 +15,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// What stands for exp(y), up to the scale of the columns: exp(y - shift), or its approximation.
+/// The substitute for exp(y), up to the columns' scale: exp(y - shift), or its approximation.
 template <bool Approximate>
 SGMC_INLINE F16 weight(F16 y, F16 shift) {
   if constexpr (Approximate) return max(f16(1.0f) + y, f16(1e-8f));

@@ -49,7 +49,7 @@ void simplex_project(float* g, float const* x, RowsTask const& task, ColumnsTask
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 const phi = load(row.g + k) * load(columns.scale + k);
       F16 const u = load(from + k) - load(columns.step + k) * phi;
-      // in this order, in which max keeps a NaN
+      // in this order, max keeps a NaN
       store(row.g + k, clip ? max(f16(0.0f), u) : abs(u));
     }
     finish.written(row.g);

@@ -26,7 +26,7 @@ class Together {
                                                   : kTogether),
         topics_(task.topics),
         root_(task.chart == Chart::root),
-        // of the root chart 2 alpha - 1: alpha - 1 twice, and 1 of the change of variables
+        // for the root chart 2 alpha - 1: twice alpha - 1, plus 1 for the change of variables
         power_(root_ ? 2.0 * task.alpha - 1.0 : task.alpha - 1.0),
         at_(scratch.place[0]),
         kept_(scratch.place[1]),
@@ -112,7 +112,7 @@ class Together {
     for (int l = 0; l < kTogether; ++l) energy[l] = -task_.kappa * c[l] - power_ * logs[l];
   }
 
-  /// G theta, four topics at a time, so that a load of theta serves them all.
+  /// G theta, four topics at a time, so that each load of theta serves all four.
   template <int N>
   SGMC_INLINE void mix(int k) {
     F16 sum[N];
@@ -194,7 +194,7 @@ class Together {
         for (int k = 0; k < topics_; ++k) at_[16 * k + l] += hit * pace_[16 * k + l];
         left -= hit;
         if (face < 0) break;
-        if (bounces == 10 * topics_) {  // it does not come out of a corner: a refusal
+        if (bounces == 10 * topics_) {  // it cannot leave a corner, which is a rejection
           at_[16 * face + l] = __builtin_nan("");
           break;
         }
@@ -250,7 +250,7 @@ class Together {
     for (int l = 0; l < count_; ++l) {
       double const gained = settled_[l] + 0.5 * from[l] - energy[l] - 0.5 * to[l];
       std::int64_t const d = first_ + l;
-      if (static_cast<double>(u[l]) <= gained) {  // NaN is refused
+      if (static_cast<double>(u[l]) <= gained) {  // NaN is rejected
         settled_[l] = energy[l];
         ++task_.accepted[d];
         double gone = 0.0;
@@ -283,7 +283,7 @@ class Together {
   alignas(64) double settled_[16];
 };
 
-/// The sum of all lanes, added by halves.
+/// The sum of all lanes, added half by half.
 SGMC_INLINE double across(D16 a) {
   alignas(64) double x[16];
   store(x, a);

@@ -1,6 +1,5 @@
-// Points on spheres, as columns of a matrix: geodesics, forces and the gradient of documents, by
-// rows (Liu, Zhu and Song 2016, eq. 5 to 8 and 10). Sums over rows are one for each column, in
-// order.
+// Points on spheres, as columns of a matrix: geodesics, forces and the documents' gradient, by rows
+// (Liu, Zhu and Song 2016, eq. 5 to 8 and 10). Sums over rows are taken for each column, in order.
 #include <cstdint>
 
 #include "sgmc/arc.hpp"
@@ -10,7 +9,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// Calls fn(row, first column) for sixteen columns after the other of each row.
+/// Calls fn(row, first column) for successive groups of sixteen columns of each row.
 SGMC_INLINE void over_rows(PointsTask const& task, auto&& fn) {
   for (std::int64_t w = task.begin; w < task.end; ++w)
     for (std::int64_t k = 0; k < task.stride; k += 16) fn(w * task.stride + k, k);

@@ -1,4 +1,4 @@
-// What only tests call: samplers and functions alone, and the bits behind them.
+// Functions that only tests call: samplers and functions by themselves, and the underlying bits.
 #include <cstdint>
 
 #include "sgmc/digamma.hpp"
@@ -73,7 +73,7 @@ void draw(int kind, float const* a, std::int64_t n, Address const& address, floa
 void philox_blocks(std::uint32_t const* counter, std::uint32_t const* key, std::int64_t n,
                    std::uint32_t* out) noexcept {
   for (std::int64_t i = 0; i < n; ++i) {
-    // one key at a time through the vector code that everything else uses
+    // one key at a time, through the vector code that all other functions use
     Words w;
     std::uint32_t const* c = counter + 4 * i;
     philox16(u16(c[0]), u16(c[1]), u16(c[2]), u16(c[3]), key[2 * i], key[2 * i + 1], w.x[0], w.x[1],

@@ -1,5 +1,5 @@
-// Langevin steps of words that walk through slices of time, preconditioned by the precision of the
-// walk and of the counts together: by minibatches, or accepted by Metropolis and Hastings.
+// Langevin steps of words that walk through time slices, preconditioned by the precision of walk
+// and counts together: by minibatches, or with a Metropolis-Hastings accept step.
 #include "sgmc/walk.hpp"
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// The rows of a word: which of them have counts.
+/// Tells which rows of a word have counts.
 class Counted {
  public:
   Counted(WalkTask const& task, std::int64_t first_word) : task_(task) {
-    std::int64_t low = 0, high = task.n_touched;  // the first row that is not below
+    std::int64_t low = 0, high = task.n_touched;  // the first row that is not below it
     while (low < high) {
       std::int64_t const middle = low + (high - low) / 2;
       if (task.touched[middle] < first_word * task.slices)
@@ -91,8 +91,8 @@ void walk_step(float* b, float* curvature, WalkTask const& task, WalkMove const&
         F16 const found = counts_at(task, scratch.counted[t], k);
         F16 const seen = load(m + t * stride), after = seen + weight * (found - seen);
         store(m + t * stride, select(real, after, zero));
-        // the current estimate must not choose its own step, or the mean of steps is not their
-        // mean's
+        // the current estimate must not affect its own step, or the mean of the steps would be
+        // biased
         F16 const curved = move.warm ? max(after, expected) : max(seen, one);
         F16 pivot = f16(task.diagonal[t]) + curved;
         F16 right = found - expected - pulled(task, row, t);
@@ -185,7 +185,7 @@ void walk_accept(float* b, WalkTask const& task, std::int64_t k, WalkScratch con
              tie * d * next;
       store(step + t * kPad, next);
     }
-    // in the ratio of densities and of proposals the terms of Q cancel but for g' M g' and g M g
+    // the terms of Q cancel in the ratio of densities and proposals, except g' M g' and g M g
     D16 gain = d16(0.0);
     F16 other = zero;
     before = zero;

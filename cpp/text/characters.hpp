@@ -1,4 +1,4 @@
-// Unicode properties of characters, as far as words need them.
+// Unicode properties of characters that matter for words.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@ namespace sgmc::text {
 enum class Role : std::uint8_t {
   separator,
   letter,
-  ideograph,  // words are pairs
-  hiragana,   // a run of one of these two is a word
+  ideograph,  // words are pairs of these
+  hiragana,   // a run of either kind is a word
   katakana,
-  several,  // its folding is several letters or blanks
-  ignored,  // invisible: the characters before and after it are neighbours
-  mark,     // belongs to the letter before it
+  several,  // its folded form is several letters or blanks
+  ignored,  // invisible: its neighbours count as adjacent
+  mark,     // belongs to the preceding letter
   vowel,    // a mark that counts as a character of its word, as vowel signs do
 };
 
@@ -25,7 +25,7 @@ inline constexpr std::uint8_t kComposes = 255;
 struct Character {
   std::uint8_t size;           // of `folded`
   std::uint8_t order;          // canonical combining class, or `kComposes`
-  Role role;                   // of the folded character
+  Role role;                   // role of the folded character
   std::array<char, 5> folded;  // casefolded, in UTF-8
 };
 

@@ -1,4 +1,4 @@
-// Phrases: several words in a row that count as one, and counts of neighbouring words.
+// Phrases, which are several consecutive words counted as one, and counts of neighbouring words.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,11 @@
 
 namespace sgmc::text {
 
-/// A tree of the words of phrases. Node 0 is the root; several threads may read it.
+/// A tree of phrases' words. Node 0 is the root; several threads may read it.
 class Phrases {
  public:
-  /// Add a phrase, its words separated by single blanks; it becomes a word with _ for them.
+  /// Add a phrase, given as words separated by single blanks; as a word, it has _ in place of
+  /// blanks.
   void add(std::string_view phrase) {
     std::int32_t node = 0;
     for (std::size_t at = 0; at <= phrase.size();) {
@@ -34,16 +35,16 @@ class Phrases {
     std::replace(name.begin(), name.end(), ' ', '_');
   }
 
-  /// The number of a word among the words of all phrases, -1 if it is in none.
+  /// A word's number among the words of all phrases, or -1 if no phrase has it.
   [[nodiscard]] std::int32_t part(std::string_view word) const {
     return parts_.find(word, Key(word));
   }
-  /// The node that a word leads to, -1 if no phrase continues with it.
+  /// The node to which a word leads, or -1 if no phrase continues with it.
   [[nodiscard]] std::int32_t next(std::int32_t node, std::int32_t part) const {
     auto const found = next_.find(key(node, part));
     return found == next_.end() ? -1 : found->second;
   }
-  /// What the phrase that ends at a node is called; empty if none does.
+  /// The name of the phrase that ends at a node; empty if none does.
   [[nodiscard]] std::string const& name(std::int32_t node) const {
     return names_[static_cast<std::size_t>(node)];
   }
@@ -57,14 +58,14 @@ class Phrases {
   std::vector<std::string> names_{1};
 };
 
-/// Counts of neighbouring pairs of words, in bounded memory: if too many pairs occur the rarest are
-/// dropped, and the bound of the resulting error of any count is known.
+/// Counts of neighbouring pairs of words in bounded memory: if there are too many pairs, the rarest
+/// are dropped, and a bound of the resulting error of all counts is known.
 class PairCounts {
  public:
   explicit PairCounts(std::size_t most) : most_(most), slots_(kLeast) {}
 
-  /// Count the neighbours in a sequence; -1 has no neighbours. If `mixed`, only pairs with one
-  /// marked word are counted, else pairs without one.
+  /// Count the neighbours in a sequence; -1 has no neighbours. If `mixed`, count only pairs with
+  /// one marked word, else only pairs without any.
   void add(std::int32_t const* order, std::size_t n, std::int32_t const* ids,
            std::uint8_t const* marked, bool mixed) {
     for (std::size_t i = 1; i < n; ++i) {
@@ -76,10 +77,10 @@ class PairCounts {
   }
 
   [[nodiscard]] std::size_t size() const { return used_; }
-  /// The most that a count may be too small by.
+  /// The maximum amount by which a count may be too small.
   [[nodiscard]] std::uint32_t lacking() const { return lacking_; }
 
-  /// Calls fn(a, b, count) for all pairs that were counted so often.
+  /// Calls fn(a, b, count) for all pairs that were counted at least this often.
   template <class F>
   void each(std::uint32_t least, F&& fn) const {
     for (Slot const& slot : slots_)

@@ -61,7 +61,7 @@ class Page {
     while (p_ < end_ && (*p_ == ' ' || *p_ == '\t')) ++p_;
   }
 
-  /// Parts the words around something that disappears, by one blank however many there were.
+  /// Separates the words around something removed by one blank, however many blanks there were.
   void part() {
     skip_blanks();
     if (o_ > 0 && !is_space(out_[o_ - 1]) && !is_space(at(0))) put(' ');
@@ -69,13 +69,13 @@ class Page {
 
   // -- open constructs --------------------------------------------------------------------------
 
-  /// Takes back the output since then.
+  /// Takes back the output written since `start`.
   void take_back(std::size_t start) {
     o_ = start;
     if (apostrophe_ != kNowhere && apostrophe_ > start) apostrophe_ = kNowhere;
   }
 
-  /// Closes the innermost open frame of a kind, with all frames left open in it, and takes back
+  /// Closes the innermost open frame of a kind, and all frames left open within it, and takes back
   /// their output.
   void drop(Kind kind) {
     take_back(open_.pop_through(kind).start);
@@ -127,8 +127,8 @@ class Page {
     char const* last = line_end();
     while (last > p_ && is_space(last[-1])) --last;
     if (at(1) != '=' && (last - p_ < 3 || last[-1] != '=')) return;
-    // Nothing reaches across a heading. If a construct seems to, its end was forgotten, and this
-    // keeps it from taking the rest of the article along.
+    // No construct extends across a heading. If one seems to, its end was forgotten, and this keeps
+    // it from removing the rest of the article.
     open_.clear();
     p_ += repeated('=');
     skip_blanks();
@@ -185,7 +185,7 @@ class Page {
     if (at(1) == '[' && at(2) != '[') {
       if (std::size_t const n = scheme(rest(2)); n > 0) return open_external(2 + n, true);
       p_ += 2;
-      // [[:Category:Wine]] is a link like any other, shown without the colon
+      // [[:Category:Wine]] is an ordinary link, shown without the colon
       bool const plain = at(0) == ':';
       open_.push(target, o_, plain);
       if (plain) ++p_;
@@ -231,7 +231,7 @@ class Page {
     take_back(link.start);
   }
 
-  /// For a link with its target just written.
+  /// For a link whose target was just written.
   bool hides(Frame const& link) const {
     return !link.mark && is_hidden(wiki_, {out_ + link.start, o_ - link.start});
   }
@@ -277,7 +277,7 @@ class Page {
     }
   }
 
-  /// No such region is within another, so that all of them together are read once.
+  /// Such regions are not nested, so that all of them together are read once.
   void choose_variant(std::size_t start) {
     std::string_view const rule(out_ + start, o_ - start);
     std::string_view const shown_text = variant(rule);
@@ -329,7 +329,7 @@ class Page {
     p_ += comments_end_ ? found + 3 : 4;
     if (!alone) return;
     if (at(0) == '\n') ++p_;
-    line_start();  // what follows stands at the beginning of a line
+    line_start();  // the following text is at the start of a line
   }
 
   void verbatim(char const* text_end) {
@@ -348,7 +348,7 @@ class Page {
     p_ += std::max<std::size_t>(found.bytes, 1);
   }
 
-  /// __NOTOC__ and the like in any language; names of programmers are in lower case.
+  /// __NOTOC__ and the like, in any language; programmers' names are in lower case.
   void underscores() {
     std::size_t const n = repeated('_');
     char const* q = p_ + n;

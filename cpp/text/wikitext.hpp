@@ -1,4 +1,4 @@
-// MediaWiki markup out, prose left: strings in, strings out.
+// Removes MediaWiki markup and keeps prose; strings in, strings out.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace sgmc::text {
 
-/// Lets maps of strings be asked with a view, without a copy.
+/// Allows looking up a view in maps of strings, without a copy.
 struct StringHash : std::hash<std::string_view> {
   using is_transparent = void;
 };
 using Names = std::unordered_set<std::string, StringHash, std::equal_to<>>;
 using Entities = std::unordered_map<std::string, std::string, StringHash, std::equal_to<>>;
 
-/// What differs from wiki to wiki. Names are in lower case where they are ASCII.
+/// What differs between wikis. ASCII names are in lower case.
 struct Wiki {
   Names files;        ///< namespaces of links to pictures: "file", "image", "datei", ...
   Names categories;   ///< namespaces of links that are not shown in the text

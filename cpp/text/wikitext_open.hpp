@@ -1,4 +1,5 @@
-// The open constructs at a place in a page: a stack that is never searched without being emptied.
+// The open constructs at a position in a page: a stack, searched only when it is about to be
+// emptied.
 #pragma once
 
 #include <array>
@@ -8,7 +9,8 @@
 
 namespace sgmc::text {
 
-/// Of a link, `target` is before its first bar; after it the text is shown, or all of it is hidden.
+/// In a link, `target` is the part before the first bar; the text after it is shown, or all of it
+/// is hidden.
 enum Kind : std::uint8_t {
   template_,
   target,
@@ -47,7 +49,8 @@ class Open {
     return frame;
   }
 
-  /// The innermost of a kind, one of which is open; frames left open in it are closed too.
+  /// Pops the innermost frame of a kind, of which one is open; frames left open within it are
+  /// closed too.
   Frame pop_through(Kind kind) {
     Frame frame = pop();
     while (frame.kind != kind) frame = pop();
@@ -59,8 +62,8 @@ class Open {
     count_.fill(0);
   }
 
-  /// The innermost of templates and tables, one of which is open. To be asked only if it, and so
-  /// every frame above it, is popped next: then all searches together are linear.
+  /// The innermost template or table, of which one is open. Call it only if that frame, and hence
+  /// every frame above it, is popped next; then all searches together take linear time.
   Kind innermost() const {
     std::size_t i = frames_.size();
     while (frames_[i - 1].kind != template_ && frames_[i - 1].kind != table) --i;

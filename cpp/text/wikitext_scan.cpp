@@ -26,7 +26,7 @@ std::size_t utf8(std::uint32_t code, char* out) {
   return n;
 }
 
-/// A number in digits of the base; anything too large becomes 0x110000, anything else -1.
+/// A number in digits of the base; a number too large becomes 0x110000, anything else -1.
 std::int64_t whole(std::string_view digits, std::int64_t base) {
   std::int64_t code = 0;
   for (char const c : digits) {
@@ -56,7 +56,7 @@ std::size_t address(std::string_view text) {
     std::string_view const rest = text.substr(n);
     if (static_cast<std::uint8_t>(rest[0]) <= ' ' || "[]{}<>\"|"sv.find(rest[0]) != rest.npos)
       break;
-    // Chinese and Japanese punctuation, after which no blank follows
+    // Chinese and Japanese punctuation, which no blank follows
     if (rest.starts_with("''") || rest.starts_with("\xE3\x80") || rest.starts_with("\xEF\xBC"))
       break;
   }
@@ -74,7 +74,7 @@ bool is_hidden(Wiki const& wiki, std::string_view link_target) {
   Lower name(prefix);
   std::replace(name.text, name.text + name.size, '_', ' ');
   if (wiki.files.contains(name.view()) || wiki.categories.contains(name.view())) return true;
-  // Looks at the end only: links that are nested must not be read again and again.
+  // Looks only at the end, because nested links must not be read repeatedly.
   std::string_view const tail =
       link_target.substr(link_target.size() - std::min<std::size_t>(6, link_target.size()));
   std::size_t const dot = tail.rfind('.');
@@ -110,7 +110,7 @@ Entity entity(Wiki const& wiki, std::string_view text, char* out) {
   }
   std::int64_t code = whole(name, hex ? 16 : 10);
   if (code < 0) return {};
-  if (code == 0xAD) return {end + 1, 0};  // a soft hyphen is within a word
+  if (code == 0xAD) return {end + 1, 0};  // soft hyphens are within words
   bool const surrogate = code >= 0xD800 && code < 0xE000;
   if (code < 0x20 || code == 0xA0 || code > 0x10FFFF || surrogate) code = ' ';  // no character
   return {end + 1, utf8(static_cast<std::uint32_t>(code), out)};

@@ -1,4 +1,4 @@
-// Words of wikitext that are the same in every language.
+// Words of wikitext that are the same in all languages.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace sgmc::text {
 
 using namespace std::string_view_literals;
 
-/// Bytes at which a run of plain text ends.
+/// Bytes that end a run of plain text.
 inline constexpr std::array<bool, 256> kMarks = [] {
   std::array<bool, 256> marks{};
   for (char c : "{}[]<&'|\n:_"sv) marks[static_cast<std::uint8_t>(c)] = true;
   return marks;
 }();
 
-/// What lies between these tags is no prose, and no wikitext either.
+/// Tags whose content is neither prose nor wikitext.
 inline constexpr std::array kOpaque = {"categorytree"sv, "ce"sv,
                                        "chem"sv,         "gallery"sv,
                                        "graph"sv,        "hiero"sv,
@@ -30,28 +30,28 @@ inline constexpr std::array kOpaque = {"categorytree"sv, "ce"sv,
                                        "templatedata"sv, "templatestyles"sv,
                                        "timeline"sv};
 
-/// Tags within a word or between words; any other tag parts them.
+/// Tags within or between words; any other tag separates words.
 inline constexpr std::array kInline = {
     "abbr"sv,  "b"sv,    "bdi"sv,    "bdo"sv,    "big"sv, "cite"sv, "code"sv, "del"sv, "dfn"sv,
     "em"sv,    "font"sv, "i"sv,      "ins"sv,    "kbd"sv, "nobr"sv, "q"sv,    "s"sv,   "samp"sv,
     "small"sv, "span"sv, "strike"sv, "strong"sv, "sub"sv, "sup"sv,  "tt"sv,   "u"sv,   "var"sv};
 
-/// Beginnings of addresses that are followed by "//".
+/// Starts of addresses that "//" follows.
 inline constexpr std::array kSchemes = {
     "ftp"sv, "ftps"sv, "git"sv,  "gopher"sv, "http"sv, "https"sv, "irc"sv,    "ircs"sv,
     "mms"sv, "news"sv, "nntp"sv, "sftp"sv,   "ssh"sv,  "svn"sv,   "telnet"sv, "worldwind"sv};
 
-/// ... and that are not, which count within brackets only.
+/// Starts of addresses without "//", which count only within brackets.
 inline constexpr std::array kBareSchemes = {"bitcoin"sv, "geo"sv, "magnet"sv, "mailto"sv,
                                             "news"sv,    "sip"sv, "sips"sv,   "sms"sv,
                                             "tel"sv,     "urn"sv, "xmpp"sv};
 
-/// Links to such files are pictures and sounds whatever their namespace is called.
+/// Links to such files are pictures and sounds, whatever their namespace is called.
 inline constexpr std::array kMedia = {"djvu"sv, "gif"sv,  "jpeg"sv, "jpg"sv,  "mid"sv,  "mp3"sv,
                                       "oga"sv,  "ogg"sv,  "ogv"sv,  "pdf"sv,  "png"sv,  "svg"sv,
                                       "tif"sv,  "tiff"sv, "wav"sv,  "webm"sv, "webp"sv, "xcf"sv};
 
-/// Codes of languages that do not look like one.
+/// Language codes that do not look like codes.
 inline constexpr std::array kLanguages = {"simple"sv, "tokipona"sv, "nostalgia"sv};
 
 template <std::size_t N>
@@ -68,7 +68,7 @@ constexpr bool is_high(char c) { return static_cast<std::uint8_t>(c) >= 0x80; }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
 
-/// A word in lower case, without an allocation; empty if it is too long for a known word.
+/// A word in lower case, without allocation; empty if it is too long to be a known word.
 struct Lower {
   explicit constexpr Lower(std::string_view word) {
     if (word.size() > sizeof text) return;
@@ -79,7 +79,7 @@ struct Lower {
   std::size_t size = 0;
 };
 
-/// Whether it looks like the code of a language: "de", "zh-min-nan".
+/// Whether it looks like a language code: "de", "zh-min-nan".
 constexpr bool is_language(std::string_view code) {
   if (listed(kLanguages, code)) return true;
   std::size_t const first = std::min(code.find('-'), code.size());

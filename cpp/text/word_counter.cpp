@@ -11,7 +11,7 @@
 namespace sgmc::text {
 namespace {
 
-/// What a byte is: a folded word character, or one of these.
+/// Class of a byte: a folded word character, or one of these.
 constexpr std::uint8_t kSeparator = 0, kNul = 1, kHigh = 2, kFirstWord = 3;
 
 constexpr auto kFold = [] {
@@ -26,7 +26,7 @@ constexpr auto kFold = [] {
   return fold;
 }();
 
-/// The text between two words: nothing relevant, the end of a line, or the end of a unit.
+/// The text between two words: nothing relevant, a line end, or the end of a unit.
 constexpr std::uint8_t kJoins = 0, kLineEnd = 1, kParts = 2;
 constexpr auto kGap = [] {
   std::array<std::uint8_t, 256> gap{};

@@ -1,4 +1,4 @@
-// The address of a call's randomness; see philox.hpp for the layout.
+// The address of a call's random numbers; for the layout see philox.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,19 @@
-// Great circles: cosine and sine of an arc, given its square. Double, by Taylor series: the same
-// bits on every instruction set, and for a document whatever its neighbours are.
+// Great circles: cosine and sine of an arc, given its square. In double, by Taylor series, with the
+// same bits on every instruction set, and for a document regardless of its neighbours.
 #pragma once
 
 #include "sgmc/simd.hpp"
 
 namespace sgmc::SGMC_ISA {
 
-/// cos a and sin(a)/a of the arc a = sqrt(z). Both are power series in z: no arc is too small.
+/// cos a and sin(a)/a for the arc a = sqrt(z). Both are power series in z, so that no arc is too
+/// small.
 template <class T>
 struct Arc {
   T cosine, sine;
 };
 
-/// 1/n!, n = 0 .. 21, with the signs of the series in z: of cos the even ones, of sin the odd ones.
+/// 1/n!, n = 0 .. 21, with the signs of the series in z: even n for cos, odd n for sin.
 inline constexpr int kArcTerms = 11;
 struct ArcSeries {
   double cosine[kArcTerms] = {}, sine[kArcTerms] = {};
@@ -56,7 +57,7 @@ inline Arc<double> arc_of(double z) {
   return {(quarter + 1) & 2 ? -cosine : cosine, (quarter & 2 ? -sine : sine) / a};
 }
 
-/// Valid range of each lane as above; what a lane is does not depend on the others.
+/// Valid range of each lane as above; a lane's result does not depend on other lanes.
 SGMC_INLINE Arc<D16> arc_of(D16 z) {
   alignas(64) double of[16], cosine[16], sine[16];
   store(of, z);

@@ -9,23 +9,23 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// The lane in which the inverse CDF ends, and the rest of the target inside it, in all lanes.
+/// The lane in which the inverse CDF ends, and the remaining target within it, in all lanes.
 struct LaneChoice {
   int lane;
   F16 inside;
 };
 
-/// The lane that holds `target`, uniform below the sum of all weights; `before` and `cumulative`
-/// are the sums of the lanes before each one, without it and with it.
+/// The lane that contains `target`, which is uniform below the sum of all weights; `before` and
+/// `cumulative` are sums of the lanes before each lane, without and with the lane itself.
 SGMC_INLINE LaneChoice choose_lane(F16 before, F16 cumulative, F16 target) {
   int const passed = popcount(lanes(cumulative <= target));
   int const chosen = passed < 15 ? passed : 15;
   return {chosen, splat(target - before, chosen)};
 }
 
-/// The position in that lane, from the running sums of the blocks: 16 block + lane, at most `last`,
-/// which pads may pass; a rest beyond all blocks, by rounding, is in the last one. `Blocks` is the
-/// number of blocks, or 0 to read it from `blocks`.
+/// The position within that lane, from the running sums of blocks: 16 block + lane, at most `last`,
+/// which pads could exceed; a remainder beyond all blocks, due to rounding, is in the last block.
+/// `Blocks` is the number of blocks, or 0 to read it from `blocks`.
 template <int Blocks>
 SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int last) {
   U16 below = u16(0);
@@ -37,9 +37,9 @@ SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int l
   return position < last ? position : last;
 }
 
-/// Weights phi_k theta_k of a word, for many choices by `choose`: the running sums of the blocks
-/// are left in `sums`, the running sums of the lanes (`before`, `cumulative`) in `totals`. Returns
-/// their sum.
+/// Weights phi_k theta_k of a word, for many draws with `choose`: the running sums of blocks go to
+/// `sums`, and the running sums of lanes (`before`, `cumulative`) to `totals`. Returns the sum of
+/// the weights.
 template <int Blocks>
 SGMC_INLINE float weigh(float const* phi, float const* theta, int blocks, float* sums,
                         float* totals) {
@@ -56,7 +56,8 @@ SGMC_INLINE float weigh(float const* phi, float const* theta, int blocks, float*
   return lane(cumulative, 15);
 }
 
-/// A topic, at most `last`, in proportion to weights as `weigh` left them; u is uniform in [0, 1).
+/// A topic, at most `last`, drawn in proportion to weights prepared by `weigh`; u is uniform in [0,
+/// 1).
 template <int Blocks>
 SGMC_INLINE int choose(float u, int blocks, float const* sums, float const* totals, int last) {
   F16 const cumulative = load(totals + 16);
@@ -64,9 +65,9 @@ SGMC_INLINE int choose(float u, int blocks, float const* sums, float const* tota
   return choose_block<Blocks>(choose_lane(load(totals), cumulative, target), blocks, sums, last);
 }
 
-/// Runs `run.operator()<Blocks>()` with the number of blocks as a constant, if it is listed, so
-/// that its loops are unrolled; else with 0. Not on processors from before AVX2: four lanes at a
-/// time gain nothing by it, and each copy takes seconds of compiling.
+/// Runs `run.operator()<Blocks>()` with the number of blocks as a constant if it is listed, so that
+/// loops are unrolled, else with 0. Not used on processors from before AVX2, where four lanes at a
+/// time gain nothing and each copy takes seconds to compile.
 template <int... Blocks, class Run>
 SGMC_INLINE void by_blocks(std::int64_t blocks, Run const& run) {
 #if !defined(__SSE2__) || defined(__AVX2__)

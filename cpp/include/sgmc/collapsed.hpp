@@ -1,4 +1,4 @@
-// Collapsed Gibbs sampling: what its kernel is given.
+// Collapsed Gibbs sampling: the arguments of its kernel.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,18 @@ struct CollapsedTask : Csr {
   float const* alpha;            // (stride)
   double const* mass;            // (stride): eta_k
   float const* priors;           // rows of `stride` values eta_kw
-  std::int32_t const* prior_of;  // (R): a word's row of `priors`
+  std::int32_t const* prior_of;  // (R): row of `priors` for each word
   std::int32_t sweeps;
   Address address;
   Purpose purpose;
-  std::int32_t* z;  // document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  std::int32_t* z;  // document d has z[token_ptr[d] .. token_ptr[d + 1])
   std::int64_t const* token_ptr;
-  std::int32_t* table;   // (R, stride): n_kw of all z >= 0
+  std::int32_t* table;   // (R, stride): n_kw over all z >= 0
   std::int64_t* totals;  // (stride): n_k
 };
 
-/// Documents [first, last), visited in one of the task's sweeps. Parts one after the other draw the
-/// same as one of all documents.
+/// Documents [first, last), visited in one of the task's sweeps. Consecutive parts draw the same as
+/// one part of all documents.
 struct CollapsedPart {
   std::int32_t sweep;
   std::int64_t first, last;

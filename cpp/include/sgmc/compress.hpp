@@ -1,4 +1,4 @@
-// Writes selected lanes of a vector one after another: the lanes of a mask.
+// Writes the lanes of a vector that a mask selects, one after another.
 #pragma once
 
 #include "sgmc/simd.hpp"
@@ -6,7 +6,7 @@
 namespace sgmc::SGMC_ISA {
 
 #if defined(SGMC_AVX2)
-/// Eight lanes packed by a permutation that pext picks from 0, 1, ..., 7.
+/// Packs eight lanes by a permutation that pext selects from 0, 1, ..., 7.
 SGMC_INLINE int compress8(void* p, std::uint32_t m, __m256i a) {
   std::uint64_t const bytes = _pdep_u64(m, 0x0101010101010101u) * 0xffu;
   auto const order = static_cast<long long>(_pext_u64(0x0706050403020100u, bytes));
@@ -15,7 +15,7 @@ SGMC_INLINE int compress8(void* p, std::uint32_t m, __m256i a) {
   return popcount(m);
 }
 #elif defined(__aarch64__)
-/// For each of the sixteen masks of four lanes, the bytes of the lanes that it has, packed.
+/// For each of the sixteen masks of four lanes, the bytes of the selected lanes, packed.
 struct Packings {
   alignas(16) std::uint8_t bytes[16][16]{};
   constexpr Packings() {
@@ -39,7 +39,7 @@ SGMC_INLINE int compress4(X* p, std::uint32_t m, Pair<H> a) {
 }
 #endif
 
-/// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
+/// Writes the lanes of `a` selected by `m`, packed; returns their number. `p` needs room for 16.
 SGMC_INLINE int compress(float* p, std::uint32_t m, F16 a) {
 #if defined(SGMC_AVX512)
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(static_cast<__mmask16>(m), (__m512)a.v));

@@ -1,4 +1,4 @@
-// Integer counts to which all threads add: who adds when cannot matter.
+// Integer counts to which all threads add, so that the order of additions does not matter.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ SGMC_INLINE std::int64_t fixed_point(float x, double unit) {
          0x4338000000000000;
 }
 
-/// Adds round(x * unit) of 16 values to integers: `small` promises x < 128.
+/// Adds round(x * unit) of 16 values to integers; `small` guarantees x < 128.
 SGMC_INLINE void add_fixed(std::int64_t* out, float const* x, double unit, bool small) {
   if (small) return add_wide(out, round_int(load(x) * f16(static_cast<float>(unit))));
   for (int l = 0; l < 16; ++l) out[l] += fixed_point(x[l], unit);
@@ -21,7 +21,7 @@ SGMC_INLINE void add_fixed(std::int64_t* out, float const* x, double unit, bool 
 
 enum : std::uint8_t { kUntouched, kTouched, kTaken };
 
-/// Takes a row of counts from all other threads; false if it has no counts yet.
+/// Reserves a row of counts against all other threads; false if the row has no counts yet.
 SGMC_INLINE bool take_row(std::uint8_t* state) {
   std::uint8_t was;
   while ((was = __atomic_exchange_n(state, kTaken, __ATOMIC_ACQUIRE)) == kTaken) {

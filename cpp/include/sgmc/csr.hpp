@@ -1,4 +1,4 @@
-// Documents as every kernel reads them: compressed sparse rows.
+// Documents in the form read by all kernels: compressed sparse rows.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace sgmc {
 
 /// Documents over R rows of a matrix: document d has the entries indptr[d] .. indptr[d + 1), and
-/// entry i is counts[i] >= 1 tokens of row indices[i], in [0, R).
+/// entry i stands for counts[i] >= 1 tokens of row indices[i], in [0, R).
 struct Csr {
   std::int64_t const* indptr;
   std::int32_t const* indices;

@@ -13,16 +13,16 @@
 namespace sgmc {
 
 inline constexpr int kMaxLayers = 8;
-/// Number of words with weights in memory at a time.
+/// Number of words whose weights are in memory at a time.
 inline constexpr int kGroup = 16;
-/// theta as it is stored is never below this, so that no token is without a topic.
+/// Minimum of theta as stored, so that every token can have a topic.
 inline constexpr float kThetaFloor = 1e-30f;
 
-/// What the entries of a document are.
+/// Meaning of the entries of a document.
 enum class Link : std::int32_t {
   counts,  // Poisson counts
   binary,  // 1 if the Poisson count is at least 1
-  real,    // Gamma(Poisson count, 1/a_j): non-negative reals, in whole multiples of a unit
+  real,    // Gamma(Poisson count, 1/a_j): non-negative reals, as whole multiples of a unit
 };
 
 /// Upward-downward Gibbs sampling of the local variables of documents, given topics.
@@ -38,14 +38,14 @@ struct DeepTask : Csr {
   std::int64_t stride[kMaxLayers];  // topics padded
   float const* phi[kMaxLayers];  // (words, stride): rows of the words at hand, of all of them above
   float const*
-      across[kMaxLayers];  // transposed, (stride of this, stride of the layer below); l > 0
+      across[kMaxLayers];  // transposed, (stride of this layer, stride of the layer below); l > 0
   float const* r;          // (stride of the top layer) shapes of the top layer, pads 0
-  float const* start;      // (sum of strides): shapes of a fresh document's theta, pads 0
+  float const* start;      // (sum of strides): shapes of a new document's theta, pads 0
   double a0, b0, e0, f0;   // priors of p^(2) and of the rates c, and of a (e0, f0)
   Link link;
   std::uint64_t const* entity;
-  std::int64_t const* order;        // the documents as they shall be taken
-  std::int32_t sweeps, kept, held;  // rates stay as they are in the first `held` sweeps
+  std::int64_t const* order;        // order in which to take the documents
+  std::int32_t sweeps, kept, held;  // rates stay unchanged in the first `held` sweeps
   bool rao_blackwell;               // collect expected counts in units of 2^-24, else sampled
   bool upward_only;  // a visit begins with the downward pass, from `totals`, and ends before it
   Address address;
@@ -55,14 +55,14 @@ struct DeepTask : Csr {
   float* theta;
   double* rates;
   float* totals;
-  bool fresh;  // the state is only to be written: documents start afresh
+  bool fresh;  // state is only written; documents start afresh
   // results, each may be null
   std::int64_t* word_counts;  // (R, stride[0]), shared by threads; row valid if touched is 1
   std::uint8_t* touched;      // (R), 0 on entry
   float* mean;                // (documents, sum of strides): mean proportions in kept sweeps
   double* q;                  // (documents): sum over kept sweeps of the top layer's q
   std::int64_t* next;         // shared cursor into order[], advanced atomically
-  // 0 on entry; 1 if a value was NaN, or too large to be counted: results are then void, and all
+  // 0 on entry; 1 if a value was NaN or too large to count: results are then invalid, and all
   // threads stop
   std::uint8_t* not_finite;
 };
@@ -79,7 +79,7 @@ struct DeepScratch {
   std::int32_t* at;  // 2 * (widest stride + 16)
   float* lifted;     // 2 * (widest stride + 16)
   float* collected;  // entries * stride[0]
-  // results: sums over documents and kept sweeps, added to
+  // results: sums over documents and kept sweeps, to which values are added
   std::int64_t* upper[kMaxLayers];  // (topics[l - 1], stride[l]), l > 0; null if not requested
   std::int64_t* tables;             // (stride of the top layer)
 };

@@ -1,4 +1,5 @@
-// theta of a layer of deep LDA: gamma variates of a vector of shapes, most of them far below 1.
+// theta of a layer of deep LDA: gamma variates for a vector of shapes, most of which are far below
+// 1.
 #pragma once
 
 #include "sgmc/compress.hpp"
@@ -9,7 +10,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Cells that wait for an attempt at their gamma variate.
+/// Cells that wait for an attempt to draw their gamma variate.
 struct Waiting {
   float* shape;
   std::int32_t* at;
@@ -20,7 +21,7 @@ struct Waiting {
   }
 };
 
-/// Sixteen waiting cells, from `i` of `n` on; harmless filling behind the last.
+/// Sixteen waiting cells, from `i` of `n` on, filled up with harmless values at the end.
 SGMC_INLINE std::uint32_t take(Waiting const& from, std::int64_t i, std::int64_t n, U16& cells,
                                F16& shape) {
   cells = load_u(from.at + i);
@@ -65,7 +66,7 @@ inline bool draw_theta(float const* shape, float const* total, std::int64_t stri
     small.push(below & ~lanes(ok), cells, a);
     large.push(real & ~below, cells, a);
   }
-  std::uint32_t round = 0;  // of both: their chains of operations overlap
+  std::uint32_t round = 0;  // for both queues, so that their chains of operations overlap
   for (; (small.n > 0 || large.n > 0) && round < kAttempts; ++round) {
     std::int64_t const few = small.n, many = large.n;
     small.n = large.n = 0;

@@ -1,5 +1,5 @@
-// exp(psi(x)), which variational Bayes reads for a Dirichlet parameter, in two parts that can be
-// scaled before they are multiplied: psi is below -100 for x = 0.01.
+// exp(psi(x)) of a Dirichlet parameter x, as read by variational Bayes, in two parts that can be
+// scaled before they are multiplied, because psi is below -100 for x = 0.01.
 #pragma once
 
 #include "sgmc/math.hpp"

@@ -1,4 +1,4 @@
-// Which instruction set runs, decided once when the module is loaded.
+// Choice of the instruction set, made once when the module is loaded.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sgmc {
 
-/// Instruction sets that this build has and this machine can run, slowest first.
+/// Instruction sets that this build has and this machine supports, slowest first.
 std::vector<std::string> available_isas();
 
 /// The kernels of `isa`, or of the best available one if it is empty. Throws std::invalid_argument

@@ -1,5 +1,5 @@
-// Random variates over 16 lanes (float32 results), each from given random words: the caller owns
-// the addresses and the rejection loops. Moments and laws are tested in tests/statistical.
+// Random variates in 16 lanes (float32 results), each from given random words; the caller manages
+// the addresses and the rejection loops. Moments and distributions are tested in tests/statistical.
 #pragma once
 
 #include "sgmc/math.hpp"
@@ -7,8 +7,8 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// A point (x, y) of the unit circle, uniform: the low 29 bits are an angle in [-pi/4, pi/4), the
-/// high 3 the quadrant pair and the signs.
+/// A uniform point (x, y) on the unit circle: the low 29 bits give an angle in [-pi/4, pi/4), the
+/// high 3 bits the quadrant pair and the signs.
 SGMC_INLINE void unit_circle(U16 word, F16& x, F16& y) {
   F16 s, c;
   sincos_quarter(to_float(shl(word, 3)) * f16(0x1p-31f), s, c);
@@ -53,7 +53,7 @@ SGMC_INLINE F16 gamma_attempt(F16 shape, F16 z, F16 u, M16& ok) {
   return d * t * t * t;
 }
 
-/// 1/k, k = 0 .. 63 (0: never read).
+/// 1/k, k = 0 .. 63 (0 is never read).
 struct Reciprocals {
   float of[64] = {};
   constexpr Reciprocals() {
@@ -66,7 +66,7 @@ inline constexpr Reciprocals kReciprocals;
 SGMC_INLINE F16 poisson_inversion(F16 mu, F16 v) {
   F16 const one = f16(1.0f);
   F16 term = exp(-mu), tail = expm1m(mu), n = f16(0.0f);
-  for (int k = 1; k < 64; k += 2) {  // two at a time: fewer branches on what sixteen lanes need
+  for (int k = 1; k < 64; k += 2) {  // two at a time, which needs fewer branches for sixteen lanes
     M16 const more = v < tail;
     if (!lanes(more)) break;
     n = add_where(more, n, one);
@@ -113,7 +113,7 @@ SGMC_INLINE F16 poisson_attempt(F16 mu, F16 u, F16 v, M16& ok) {
   return k;
 }
 
-/// 1 + a/e: the mass of the two pieces that follow is this over a.
+/// 1 + a/e: divided by a, it is the mass of the two pieces below.
 SGMC_INLINE F16 small_gamma_hat(F16 a) { return f16(1.0f) + a * f16(0.367879441f); }
 
 /// One attempt at Gamma(a, 1), 0 < a < 1, by Ahrens and Dieter (1974, GS) from two uniforms.

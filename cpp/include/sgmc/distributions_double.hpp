@@ -1,4 +1,5 @@
-// Random variates in double, one at a time, for log-space state: exact far into the sparse tail.
+// Random variates in double, one at a time, for state stored as logarithms; exact far into the
+// sparse tail.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// The words of one cell in order: block j = topic + stride * ordinal of entity w.
+/// The random words of one cell in order: block j = topic + stride * ordinal of entity w.
 struct CellWords {
   Stream stream;
   std::uint64_t entity;
@@ -33,8 +34,8 @@ SGMC_INLINE double normal(CellWords& w) {
   return __builtin_sqrt(-2.0 * __builtin_log(u)) * __builtin_cos(6.283185307179586 * v);
 }
 
-/// log of Gamma(a, 1), any a > 0 (Marsaglia and Tsang; below 1 at a + 1 with log(U)/a added); NaN
-/// if a is NaN.
+/// Log of Gamma(a, 1) for any a > 0 (Marsaglia and Tsang; for a below 1, at a + 1 with log(U)/a
+/// added); NaN if a is NaN.
 SGMC_INLINE double log_gamma_variate(double a, CellWords& w) {
   double const shape = a < 1.0 ? a + 1.0 : a;
   double const d = shape - 1.0 / 3.0, c = 1.0 / __builtin_sqrt(9.0 * d);

@@ -1,6 +1,5 @@
 // Random numbers in sequence, for one document or topic: sixteen lanes of a generator seeded from
-// its address, used vector by vector or one by one. The numbers depend on the order of the calls
-// alone.
+// its address, used as vectors or singly. The numbers depend only on the order of calls.
 #pragma once
 
 #include "sgmc/distributions.hpp"
@@ -53,10 +52,10 @@ class Draws {
   int at_ = 16, precise_at_ = 16;
 };
 
-/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid, NaN if the
-/// shape is NaN.
+/// Log of Gamma(shape, 1) in every lane, for any shape > 0; lanes in `wanted` are valid, and NaN if
+/// the shape is NaN.
 SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
-  // below 1: Gamma(a) = Gamma(a + 1) U^(1/a)
+  // for shapes below 1: Gamma(a) = Gamma(a + 1) U^(1/a)
   M16 const small = shape < f16(1.0f);
   F16 const raised = select(small, shape + f16(1.0f), shape);
   F16 result = f16(0.0f);
@@ -80,7 +79,8 @@ SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
   return select(small, result + log(draws.open()) / shape, result);
 }
 
-/// log Gamma(x), x > 0: Stirling's series from 10 on. The C library's sets a global variable.
+/// log Gamma(x), x > 0, by Stirling's series from 10 on. The C library's function sets a global
+/// variable.
 inline double log_gamma(double x) {
   double product = 1.0;
   for (; x < 10.0; x += 1.0) product *= x;
@@ -90,9 +90,9 @@ inline double log_gamma(double x) {
   return (x - 0.5) * __builtin_log(x) - x + 0.9189385332046728 + series - __builtin_log(product);
 }
 
-/// Tables of n customers: the sum over i = 1 .. n of Bernoulli(shape / (shape + i - 1)), a CRT(n,
-/// shape) variate (Zhou and Carin 2015). At least one for a customer; the number of customers
-/// bounds the time.
+/// Number of tables of n customers: the sum over i = 1 .. n of Bernoulli(shape / (shape + i - 1)),
+/// a CRT(n, shape) variate (Zhou and Carin 2015). It is at least one if there are customers; the
+/// time is bounded by the number of customers.
 inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
   constexpr std::int64_t kPlain = 512;
   if (n <= 1) return n;
@@ -104,8 +104,8 @@ inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
     F16 const before = to_float(iota()) + f16(static_cast<float>(i));
     count += popcount(lanes(draws.open() * (s + before) <= s) & first_lanes(left));
   }
-  // Beyond, from table to table: after customer i the next one to open a table is above j with
-  // probability Gamma(j) Gamma(i + s) / (Gamma(j + s) Gamma(i)), found by bisection.
+  // Beyond this, go from table to table: after customer i, the next one to open a table is above j
+  // with probability Gamma(j) Gamma(i + s) / (Gamma(j + s) Gamma(i)), inverted by bisection.
   for (std::int64_t i = plain; i < n;) {
     double const from = static_cast<double>(i);
     double const start = log_gamma(from + shape) - log_gamma(from);
@@ -115,7 +115,7 @@ inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
       return start + log_gamma(x) - log_gamma(x + shape);
     };
     if (target <= none_until(n)) break;
-    std::int64_t low = i, high = n;  // none until low, one until high
+    std::int64_t low = i, high = n;  // no new table up to low, one up to high
     while (high - low > 1) {
       std::int64_t const middle = low + (high - low) / 2;
       if (target <= none_until(middle))

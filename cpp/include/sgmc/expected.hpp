@@ -1,4 +1,4 @@
-// Expected topics of documents by collapsed variational inference: what its kernel is given.
+// Expected topics of documents by collapsed variational inference: the arguments of its kernel.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ExpectedTask : Csr {
   std::int64_t stride;
   float const* alpha;  // (stride), pads 0
   std::int32_t passes;
-  std::int64_t const* order;  // the documents as they shall be taken
+  std::int64_t const* order;  // order in which to take the documents
   float* found;               // (documents, stride): N_dk; pads 0
   std::int64_t* next;         // shared cursor into order[], advanced atomically
 };
@@ -28,7 +28,7 @@ struct ExpectedTask : Csr {
 /// Scratch of one thread, for at most `max_entries` distinct words.
 struct ExpectedScratch {
   float* shares;  // max_entries * stride: r of each word
-  float* before;  // stride: alpha + N of the pass before
+  float* before;  // stride: alpha + N of the previous pass
 };
 
 }  // namespace sgmc

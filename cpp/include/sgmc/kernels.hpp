@@ -20,34 +20,34 @@
 
 namespace sgmc {
 
-/// Rows are padded to a multiple of this many values; pads are 0 on entry and on exit.
+/// Rows are padded to a multiple of this number of values; pads are 0 on entry and exit.
 inline constexpr int kPad = 16;
 /// Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * 2^24).
 inline constexpr double kUnit = 16777216.0;
-/// Steps of CIR rows are not shorter: e^-h / (1 - e^-h), times a cell, has to fit float32.
+/// Minimum step of CIR rows, because e^-h / (1 - e^-h) times a cell must fit into float32.
 inline constexpr double kLeastStep = 1e-20;
-/// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
-/// generator of Langevin noise. It is part of every result.
+/// Number of rows in a block, by which rows are updated: the unit of scheduling, of ordered sums,
+/// and of the Langevin noise's generator. It affects every result.
 inline constexpr std::int64_t kRowBlock = 64;
-/// Processes own rows of topics in units of this many rows, and sums are added unit by unit: no
-/// block has rows of two units. It is part of every result.
+/// Number of rows in a unit, by which processes own rows of topics and sums are added; no block
+/// spans two units. It affects every result.
 inline constexpr std::int64_t kRowUnit = 4 * kRowBlock;
-/// phi as documents read it is never below this, so that no token is without a topic.
+/// Minimum of phi as documents read it, so that every token can have a topic.
 inline constexpr float kPhiFloor = 1e-30f;
 
 // ---- documents ---------------------------------------------------------------------------------
 
-inline constexpr int kSlots = 4;       // documents advanced together by one thread,
-inline constexpr int kMostSlots = 8;   // if one block holds all topics
-inline constexpr int kUniforms = 512;  // uniforms generated at a time
+inline constexpr int kSlots = 4;       // documents that one thread advances together,
+inline constexpr int kMostSlots = 8;   // and the same if one block holds all topics
+inline constexpr int kUniforms = 512;  // number of uniforms generated at a time
 constexpr int slots_of(std::int64_t stride) { return stride == kPad ? kMostSlots : kSlots; }
-/// Up to this many topics a document is sampled over all of them; above, over the topics that it
-/// uses.
+/// Maximum number of topics at which a document is sampled over all topics; with more, over the
+/// topics it uses.
 inline constexpr int kDenseTopics = 128;
-/// Blocks of 16 topics from one running sum of a row of phi to the next that is kept for draws from
-/// the whole row.
+/// Number of blocks of 16 topics between stored running sums of a row of phi, which are kept for
+/// draws from the whole row.
 inline constexpr std::int64_t kSegment = 8;
-/// Segments of a row of `stride` values.
+/// Number of segments in a row of `stride` values.
 constexpr std::int64_t segments_of(std::int64_t stride) {
   return (stride / kPad + kSegment - 1) / kSegment;
 }
@@ -62,42 +62,42 @@ constexpr std::int64_t segments_of(std::int64_t stride) {
 /// enters in the first sweep conditional on the tokens before it (sequential fold-in). NumPy:
 /// tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
 struct DocumentsTask : Csr {
-  // topics: (R, stride) float, each row one word, K used; rows sum to anything
+  // topics: (R, stride) float, one row per word, K values used; rows need not be normalised
   float const* phi;
   std::int64_t rows, stride;
   std::int32_t topics;
   // by row_mass, if documents are sampled over the topics that they use; else null
   float const* mass;     // (R): sum of each row times share
-  float const* running;  // (R, segments, 16): its sums, lane by lane, up to the end of each segment
+  float const* running;  // (R, segments, 16): running sums by lane, up to the end of each segment
   std::uint64_t const* entity;
-  std::int64_t const* order;  // the documents as they shall be taken
+  std::int64_t const* order;  // order in which to take the documents
   float const* alpha;         // (stride), pads 0
-  float const* share;         // (stride): alpha / most_alpha, so all 1 if they are equal
+  float const* share;         // (stride): alpha / most_alpha, which is all 1 for equal alphas
   float most_alpha;
   std::int32_t sweeps, kept;
-  bool alone;          // no other thread has a part in this
+  bool alone;          // no other thread takes part in this
   bool last_topics;    // what is collected are the topics of tokens in the end: of dense documents
                        // they are counted as they stand, not by rows of all topics
   bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
   Address address;
   Purpose purpose;
-  // topics of tokens, or null: document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  // topics of tokens, or null: document d has z[token_ptr[d] .. token_ptr[d + 1])
   std::int32_t* z;
   std::int64_t const* token_ptr;
   // results, or null, shared by all threads: a thread takes a row while it adds to it. The order of
   // additions cannot matter, as all are integers. Row r is valid if touched[r], 0 on entry, is 1.
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)
-  // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r
-  // times share, added to; zero on entry
+  // with mass and rao_blackwell: counts of row r still to be spread in proportion to phi_r times
+  // share; zero on entry, added to
   std::int64_t* bucket;      // (R)
   std::int64_t* doc_counts;  // (documents, stride)
   std::int64_t* next;        // shared cursor into order[], advanced atomically
 };
 
-/// Scratch of one document, for at most `max_tokens` tokens and `max_entries` distinct words: sizes
-/// in values. The last four are used only if topics > kDenseTopics, and their pages touched only if
-/// a document needs them.
+/// Scratch for one document of at most `max_tokens` tokens and `max_entries` distinct words, with
+/// sizes in values. The last four are used only if topics > kDenseTopics, and their pages touched
+/// only if a document needs them.
 struct DocumentScratch {
   std::int32_t* token;  // max_tokens: entry of each token
   std::int32_t* z;      // max_tokens: used if the task keeps no z
@@ -110,22 +110,22 @@ struct DocumentScratch {
   std::int32_t* where;  // stride
 };
 
-/// Counts of documents that wait to be added to the rows of their words, as lists of topics: rows
-/// are far apart in memory, so each is visited once for many documents. For topics > kDenseTopics.
+/// Counts of documents that wait, as lists of topics, to be added to their words' rows. Rows are
+/// far apart in memory, so each one is visited once for many documents. For topics > kDenseTopics.
 struct WaitingCounts {
-  std::int32_t* topic;  // of each count that is not 0, packed
+  std::int32_t* topic;  // topic of each non-zero count, packed
   float* value;
-  std::int32_t* row;    // of each list
-  std::int64_t* begin;  // its first count; one more at the end
+  std::int32_t* row;    // row of each list
+  std::int64_t* begin;  // first count of each list; one more at the end
   std::int64_t* first;  // scratch, (R + 1)
-  std::int32_t* order;  // scratch, a place for each list
+  std::int32_t* order;  // scratch, one place per list
   std::int64_t n, lists;
   std::int64_t room;  // for counts; at least (max_entries | 1) * stride. Lists have room for all
 };
 
 /// Scratch of one thread.
 struct DocumentsScratch {
-  DocumentScratch slot[kMostSlots];  // slots_of(stride) of them
+  DocumentScratch slot[kMostSlots];  // slots_of(stride) slots
   float* sums;                       // slots_of(stride) * stride
   WaitingCounts waiting;
 };
@@ -138,7 +138,7 @@ struct DocumentsScratch {
 ///
 /// Randomness: Purpose `purpose`, entity = entity[d]. All z are in [0, K).
 struct AlphaTask {
-  std::int32_t const* z;  // document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  std::int32_t const* z;  // document d has z[token_ptr[d] .. token_ptr[d + 1])
   std::int64_t const* token_ptr;
   std::uint64_t const* entity;
   std::int32_t topics;
@@ -146,7 +146,7 @@ struct AlphaTask {
   double total;         // their sum
   Address address;
   Purpose purpose;
-  double* q;  // (documents): 0 for a document without tokens
+  double* q;  // (documents): 0 for documents without tokens
 };
 
 // ---- rows of a matrix of simplexes --------------------------------------------------------------
@@ -169,7 +169,7 @@ struct RowsTask {
   std::int32_t topics;
   float eta;
   std::int32_t const* rows;
-  double const* lengths;  // of each position; read if rows is not null
+  double const* lengths;  // length of each position's step; read unless rows is null
   bool packed;
   double h;
   float const* column_rate;     // of each topic e/c and c, if not null: they replace those of the
@@ -185,7 +185,7 @@ struct RowsTask {
   double prior_rate;  // rate of the gamma prior of g, of simplex_sgrhmc
 };
 
-/// What a row kernel knows of each column (topic), (stride) values, pads 0.
+/// What a row kernel needs for each column (topic): (stride) values, pads 0.
 struct ColumnsTask {
   float const* scale;  // phi = g scale; of dual coordinates, phi = exp(y - step) scale
   float const* step;   // see the kernel
@@ -197,17 +197,17 @@ struct RowsScratch {
   static constexpr int kQueues = 5;
   std::int32_t* index[kQueues];
   float* value[kQueues][3];
-  float* fresh;  // by cell: the new rows, before they are scaled and go to their places
+  float* fresh;  // by cell: the new rows, before they are scaled and moved to their places
 };
 
-/// phi of some words as documents read it: max(g_wk / s_k, floor), pads 0.
+/// phi of words as documents read it: max(g_wk / s_k, floor), pads 0.
 struct PhiTask {
   std::int64_t stride;
   std::int32_t topics;
   float const* inverse_sums;  // (stride): 1 / s_k, pads 0
 };
 
-/// Rows [begin, end) of log-space state, (V, columns) double without padding.
+/// Rows [begin, end) of state in logarithms, (V, columns) double without padding.
 struct LogRowsTask {
   std::int64_t begin, end, columns;
   double const* log_rate;  // (columns): log(e/c) and log c
@@ -215,9 +215,8 @@ struct LogRowsTask {
   Address address;
 };
 
-/// Held-out tokens scored by p = sum_k theta_dk phi_wk,
-/// theta_dk = (alpha_k + doc_counts_dk * factor) / (sum alpha + tokens_d)   Patterson & Teh (2013),
-/// eq. (15), or with theta as it is given
+/// Held-out tokens scored by p = sum_k theta_dk phi_wk, theta_dk = (alpha_k + doc_counts_dk *
+/// factor) / (sum alpha + tokens_d)   Patterson & Teh (2013), eq. (15), or by a given theta
 struct PredictiveTask {
   float const* phi;  // (R, stride)
   std::int64_t stride;
@@ -228,7 +227,7 @@ struct PredictiveTask {
   std::int64_t const* tokens;      // observed tokens of each document
   double const* alpha;             // (stride)
   double total, factor;            // sum of alpha
-  float const* theta;              // (documents, stride), or null: of the counts
+  float const* theta;              // (documents, stride), or null: computed from the counts
   double* p;                       // one per entry
 };
 
@@ -240,21 +239,21 @@ struct DocumentKernels {
   void (*deep)(DeepTask const&, DeepScratch const&) noexcept;
   void (*mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
   void (*expected)(ExpectedTask const&, ExpectedScratch const&) noexcept;
-  /// Some documents of `chains` tasks, which differ only in their draws.
+  /// Visits documents of `chains` tasks, which differ only in their draws.
   void (*collapsed)(CollapsedTask const*, CollapsedScratch const*, int chains,
                     CollapsedPart const&) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
   void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;
-  /// Documents [begin, end): q of each, and tables (topics), added to; n is scratch of topics
-  /// values.
+  /// Documents [begin, end): q of each, and tables (topics), to which values are added; n is
+  /// scratch of topics values.
   void (*alpha)(AlphaTask const&, std::int64_t begin, std::int64_t end, std::int32_t* n,
                 std::int64_t* tables) noexcept;
-  /// mass[r] = sum_k phi_rk share_k, r in [begin, end), all shares 1 if null; NaN if a weight is
-  /// negative. If `running` is not null, (R, segments, 16), also the sums up to the end of each
+  /// mass[r] = sum_k phi_rk share_k, r in [begin, end), with all shares 1 if null; NaN if a weight
+  /// is negative. Unless `running` is null, (R, segments, 16), also the sums up to the end of each
   /// segment of blocks.
   void (*row_mass)(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
                    std::int64_t end, float* mass, float* running) noexcept;
-  /// counts[k] += round(bucket phi_k share_k / mass): one row; all shares 1 where null.
+  /// counts[k] += round(bucket phi_k share_k / mass) for one row; all shares are 1 if null.
   void (*spread_bucket)(float const* phi, float const* share, std::int64_t stride, float mass,
                         std::int64_t bucket, std::int64_t* counts) noexcept;
   /// Documents [begin, end); theta is scratch of stride values.
@@ -264,10 +263,11 @@ struct DocumentKernels {
 
 /// Kernels of matrices of simplexes: steps, starts, and reads.
 struct SimplexKernels {
-  /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape). A
-  /// cell without an accepted variate in kAttempts, as its rate or shape is NaN, is NaN. Baker et
-  /// al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c = 1-e; for a
-  /// process of rate kappa, e = exp(-kappa h) and c = (1-e) / kappa.
+  /// CIR transition by its row's length with shape eta + counts * factor; an infinite length draws
+  /// Gamma(shape). A cell without an accepted variate in kAttempts attempts, because its rate or
+  /// shape is NaN, becomes NaN. Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c
+  /// Gamma(a + N), e = exp(-h), c = 1-e; for a process of rate kappa, e = exp(-kappa h) and c =
+  /// (1-e) / kappa.
   void (*scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// CIR transition of log g in double, shape (V, columns) given per cell; NaN as above.
   void (*scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
@@ -279,15 +279,15 @@ struct SimplexKernels {
   void (*sgrhmc)(float* g, float const* rate, RowsTask const&) noexcept;
   /// First half of a TLASGR step: x of all rows from phi = g scale; columns.step is eps_t / M_k.
   void (*tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
-  /// Second half: g = |u|, u = x - (S_k - 1) phi, or with `clip` max(u, 0); columns.step is S_k -
-  /// 1, S_k the sums of the first.
+  /// Second half: g = |u|, u = x - (S_k - 1) phi, or max(u, 0) with `clip`; columns.step is S_k -
+  /// 1, where S_k are the sums of the first half.
   void (*project)(float* g, float const* x, RowsTask const&, ColumnsTask const&,
                   bool clip) noexcept;
   /// SMLD, exact or approximate; columns.step is a shift near the largest y. sums: of exp(y -
   /// shift).
   void (*smld)(float* y, RowsTask const&, ColumnsTask const&, std::int64_t reference,
                bool approximate) noexcept;
-  /// Mean of the CIR transition, no noise: g e + (eta + N)(1 - e).
+  /// Mean of the CIR transition, without noise: g e + (eta + N)(1 - e).
   void (*relax)(float* g, RowsTask const&) noexcept;
   /// g = scale * Gamma(1): the start of a chain.
   void (*start)(float* g, float scale, RowsTask const&) noexcept;
@@ -300,20 +300,21 @@ struct SimplexKernels {
   void (*smld_phi)(float const* y, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
                    float* out, std::int64_t stride, std::int32_t topics, ColumnsTask const&,
                    bool approximate) noexcept;
-  /// out[i] = exp(psi(g_wk) - psi(sum_w g_wk)), over a factor of its own for each word, as
-  /// documents read it (Hoffman et al. 2010, eq. 6); inverse_sums[k] = exp(-psi(sum_w g_wk)).
+  /// out[i] = exp(psi(g_wk) - psi(sum_w g_wk)), divided by a factor for each word, as documents
+  /// read it (Hoffman et al. 2010, eq. 6); inverse_sums[k] = exp(-psi(sum_w g_wk)).
   void (*dirichlet_weights)(float const* g, std::int32_t const* rows, std::int64_t begin,
                             std::int64_t end, float* out, PhiTask const&) noexcept;
-  /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or if lengths is not
-  /// null, of the expected row w after a transition of lengths[w] without counts.
+  /// total[w] += phi of word w for all words w in [begin, end): of g as it is or, unless lengths is
+  /// null, of the expected row w after a transition of length lengths[w] without counts.
   void (*add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
                   std::int64_t end, double* total, PhiTask const&) noexcept;
 };
 
-/// Kernels of points on spheres, columns of (V, stride) matrices, and of documents near them.
-/// `squares`, `dots` and the like are (stride), added to.
+/// Kernels of points on spheres, which are columns of (V, stride) matrices, and of documents near
+/// them. `squares`, `dots` and the like have (stride) values, to which results are added.
 struct SphereKernels {
-  /// gram += x^T x, its upper triangle in blocks of sixteen columns; along += x^T m (m null: of 0).
+  /// gram += x^T x, only its upper triangle in blocks of sixteen columns; along += x^T m (0 if m is
+  /// null).
   void (*moments)(double const* x, double const* centre, PointsTask const&, double* gram,
                   double* along) noexcept;
   /// along = V^T x of documents [begin, end), (documents, stride).
@@ -329,7 +330,8 @@ struct SphereKernels {
   void (*drift)(double* x, double* v, double const* cosine, double const* along,
                 double const* across, double damp, PointsTask const&, double* squares,
                 double* dots) noexcept;
-  /// x' = scale x, v' = v - x' dots: rounding does not leave the sphere. squares: of v'.
+  /// x' = scale x, v' = v - x' dots, so that points stay on the sphere despite rounding. squares:
+  /// of v'.
   void (*correct)(double* x, double* v, double const* scale, double const* dots, PointsTask const&,
                   double* squares) noexcept;
   /// Cosine, and sine over arc, of the arc with square z.
@@ -352,16 +354,16 @@ struct SphereKernels {
                   double* scores) noexcept;
 };
 
-/// Kernels of words that walk through slices of time; see WalkTask.
+/// Kernels of words whose weights walk through time slices; see WalkTask.
 struct WalkKernels {
-  /// Words [begin, end): b += take M g + noise M^(1/2) z; `curvature` is m, brought up to date
-  /// after it was read. `sums` (slices, stride) receives the sums of exp(b - shift). Randomness:
-  /// Purpose walk_noise, entity = word.
+  /// Words [begin, end): b += take M g + noise M^(1/2) z; `curvature` is m, which is updated after
+  /// it is read. `sums` (slices, stride) receives the sums of exp(b - shift). Randomness: Purpose
+  /// walk_noise, entity = word.
   void (*step)(float* b, float* curvature, WalkTask const&, WalkMove const&, std::int64_t begin,
                std::int64_t end, WalkScratch const&, double* sums) noexcept;
-  /// Columns [k, k + 16), all words one after the other: b' = b + h M g + sqrt(2h) M^(1/2) z, m =
-  /// max(c, 1), accepted with the probability that leaves p(b | c) as it is (Roberts and Tweedie
-  /// 1996). `accepted` (stride) receives how many words were. Randomness: Purpose walk_noise and
+  /// Columns [k, k + 16), for all words in turn: b' = b + h M g + sqrt(2h) M^(1/2) z, m = max(c,
+  /// 1), accepted with the probability that leaves p(b | c) invariant (Roberts and Tweedie 1996).
+  /// `accepted` (stride) receives the number of accepted words. Randomness: Purpose walk_noise and
   /// walk_accept, entity = word times blocks of columns, plus the block.
   void (*accept)(float* b, WalkTask const&, std::int64_t k, WalkScratch const&, double* sums,
                  std::int64_t* accepted) noexcept;
@@ -370,7 +372,7 @@ struct WalkKernels {
               float* out, WalkTask const&) noexcept;
 };
 
-/// Random numbers by address.
+/// Random numbers computed from their addresses.
 struct RandomKernels {
   /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
   /// memory (Feistel rounds on the next even number of bits, walked until inside).
@@ -384,28 +386,28 @@ struct RandomKernels {
                  Purpose, std::int64_t* out) noexcept;
 };
 
-/// Functions of n doubles, and products of matrices; no operation is contracted or reordered.
-/// Errors are below 1 ulp, of log1p and cospi below 2; tests/unit/test_kernels_elementary.py.
+/// Functions of n doubles, and products of matrices; no operations are contracted or reordered.
+/// Errors are below 1 ulp, for log1p and cospi below 2 (tests/unit/test_kernels_elementary.py).
 struct ElementaryKernels {
   void (*log)(double const* x, std::int64_t n, double* out) noexcept;
   void (*log1p)(double const* x, std::int64_t n, double* out) noexcept;
   void (*exp)(double const* x, std::int64_t n, double* out) noexcept;
   /// cos(pi x), |x| < 2^50.
   void (*cospi)(double const* x, std::int64_t n, double* out) noexcept;
-  /// out (rows, columns) = a (rows, inner) b (inner, columns): each sum from the first term to the
-  /// last.
+  /// out (rows, columns) = a (rows, inner) b (inner, columns), each sum taken from the first term
+  /// to the last.
   void (*product)(double const* a, double const* b, std::int64_t rows, std::int64_t inner,
                   std::int64_t columns, double* out) noexcept;
 };
 
-/// What only tests call.
+/// Functions that only tests call.
 struct TestingKernels {
   /// n draws of one sampler, or values of one function; draw i is from entity i, NaN if none is
   /// accepted. kind: 0 normal, 1 gamma(a[i]), 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5
   /// log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]), 8 psi(a[i]), 9 sin(pi/4 a[i]), 10 cos(pi/4 a[i]).
   void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
-  /// out[i]: the count behind data of a link, from entity i. Binary: its mean a[i]; real: a y mean.
-  /// -1 if the result is NaN, or too large to be counted.
+  /// out[i]: the count behind the data of a link, from entity i. Binary: a[i] is its mean; real:
+  /// a[i] is a y mean. -1 if the result is NaN or too large to count.
   void (*latent_counts)(Link, double const* a, std::int64_t count, Address const&,
                         std::int64_t* out) noexcept;
   /// Philox blocks: counter (n, 4) and key (n, 2) into (n, 4).

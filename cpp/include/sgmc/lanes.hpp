@@ -1,11 +1,11 @@
-// Which lanes of a vector hold something, at the end of a row or of a list.
+// Which lanes of a vector are valid at the end of a row or a list.
 #pragma once
 
 #include "sgmc/simd.hpp"
 
 namespace sgmc::SGMC_ISA {
 
-/// The lanes of columns k .. k + 15 that are below `columns`; empty if k is not.
+/// The lanes of columns k .. k + 15 that are below `columns`; empty if k is not below it.
 SGMC_INLINE M16 real_lanes(std::int64_t columns, std::int64_t k) {
   return iota() < u16(static_cast<std::uint32_t>(columns - k));  // signed
 }

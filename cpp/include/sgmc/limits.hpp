@@ -1,22 +1,21 @@
-// Limits after which kernels report a value that is not finite.
+// Limits beyond which kernels report a value as not finite.
 #pragma once
 
 #include <cstdint>
 
 namespace sgmc {
 
-/// Tokens of a document times kept sweeps: a document is counted in float32, which holds every
-/// integer up to here and no other ones beyond.
+/// Maximum number of tokens of a document times kept sweeps: counts of a document are float32,
+/// which represents every integer only up to here.
 inline constexpr std::int64_t kMaxCollected = std::int64_t{1} << 24;
-/// Sweeps of one call, and tokens (of deep documents entries) times sweeps: a call ends before its
-/// caller takes it for dead.
+/// Maximum number of sweeps of one call, and of tokens (for deep documents, entries) times sweeps,
+/// so that a call ends before its caller regards it as hung.
 inline constexpr std::int32_t kMaxSweeps = 1'000'000;
 inline constexpr std::int64_t kMaxDraws = std::int64_t{1} << 36;
-/// Attempts at one random variate. Each attempt is accepted with probability .6 or more, so that
-/// more attempts are never needed: a variate that is still refused then has parameters that are
-/// NaN.
+/// Maximum number of attempts at a random variate. Each is accepted with probability 0.6 or more,
+/// so that further attempts are never needed: a variate still rejected then has NaN parameters.
 inline constexpr std::uint32_t kAttempts = 64;
-/// The largest number of float32.
+/// The largest float32 number.
 inline constexpr float kMost = 0x1.fffffep127f;
 
 }  // namespace sgmc

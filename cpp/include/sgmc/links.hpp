@@ -6,7 +6,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Means from here on are refused: such a number of events cannot be counted one by one.
+/// Means from here on are refused, because so many events cannot be counted one by one.
 inline constexpr auto kMaxMean = static_cast<double>(kMaxCollected);
 
 /// Poisson(mu), in double, mu <= kMaxMean.
@@ -18,8 +18,8 @@ inline std::int64_t poisson(double mu, Draws& draws) {
   return static_cast<std::int64_t>(poisson_variate(mu, words));
 }
 
-/// Poisson(mean) given that it is at least 1 (Zhou 2015): the count behind a 1 of binary data. -1
-/// if the mean is NaN, or above kMaxMean.
+/// Poisson(mean) given that it is at least 1 (Zhou 2015), which is the count behind a binary 1. -1
+/// if the mean is NaN or above kMaxMean.
 inline std::int64_t positive_poisson(double mean, Draws& draws) {
   if (!(mean >= 0.0 && mean <= kMaxMean)) return -1;
   std::uint32_t left = kAttempts;
@@ -28,7 +28,7 @@ inline std::int64_t positive_poisson(double mean, Draws& draws) {
       if (std::int64_t const n = poisson(mean, draws); n > 0) return n;
     return -1;
   }
-  // below 1: 1 + Poisson, accepted with 1/n, which is the ratio of the two laws
+  // below 1: 1 + Poisson, accepted with probability 1/n, the ratio of the two distributions
   while (left--) {
     std::int64_t const n = 1 + poisson(mean, draws);
     if (n == 1 || draws.precise() * static_cast<double>(n) <= 1.0) return n;
@@ -36,7 +36,8 @@ inline std::int64_t positive_poisson(double mean, Draws& draws) {
   return -1;
 }
 
-/// exp(-x) I_1(x), the modified Bessel function: its series, or from 30 on its expansion.
+/// exp(-x) I_1(x), with I_1 the modified Bessel function, by its series or, from 30 on, its
+/// expansion.
 inline double scaled_bessel_i1(double x) {
   if (x < 30.0) {
     double const quarter = 0.25 * x * x;
@@ -86,7 +87,7 @@ inline std::int64_t bessel(double product, Draws& draws) {
       down *= y * (y + 1.0) / product;
       if ((left -= down) <= 0.0) return below;
     }
-    // what rounding left over belongs to the mode
+    // the remainder due to rounding goes to the mode
     if (up < 1e-18 && (below < 1 || down < 1e-18)) return mode;
   }
 }

@@ -1,14 +1,14 @@
-// Elementary functions over 16 lanes of float32, by minimax polynomials. The same bits on every
-// instruction set. Errors are of the result rounded to float32, in units of its last place, over
-// the valid range; tests/unit/test_kernels_random.py holds every bound.
+// Elementary functions in 16 lanes of float32, by minimax polynomials, with the same bits on every
+// instruction set. Errors are those of the result rounded to float32, in units of its last place,
+// over the valid range; tests/unit/test_kernels_random.py checks every bound.
 #pragma once
 
 #include "sgmc/simd.hpp"
 
 namespace sgmc::SGMC_ISA {
 
-/// c_0 + c_1 x + ..., halved by Estrin's scheme: the chain of dependent operations, which is what a
-/// full vector waits for, grows with the logarithm of the degree.
+/// c_0 + c_1 x + ..., divided by Estrin's scheme: the chain of dependent operations, for which a
+/// full vector waits, grows with the logarithm of the degree.
 template <int N>
 SGMC_INLINE F16 polynomial(F16 x, float const* c) {
   if constexpr (N == 1) {

@@ -1,4 +1,4 @@
-// Mean-field variational Bayes of documents: what its kernel is given.
+// Mean-field variational Bayes of documents: the arguments of its kernel.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct MeanFieldTask : Csr {
   float const* weights;  // (R, stride)
   std::int64_t stride;
   std::int32_t topics;
-  std::int64_t const* order;  // the documents as they shall be taken
+  std::int64_t const* order;  // order in which to take the documents
   float alpha, tolerance;
   std::int32_t sweeps;
-  float* gamma;  // (documents, stride): start of a document, and its result; pads 0
+  float* gamma;  // (documents, stride): a document's start, and its result; pads 0
   // n_dw r_dwk in units of 2^-24, or null; shared by all threads as in DocumentsTask
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)

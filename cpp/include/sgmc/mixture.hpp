@@ -1,4 +1,4 @@
-// Allocation of documents to the components of a mixture: what its kernel is given.
+// Allocation of documents to the components of a mixture: the arguments of its kernel.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// Langevin noise for the rows of a block, from one generator.
+// Langevin noise for the rows of a block, from a single generator.
 #pragma once
 
 #include "sgmc/distributions.hpp"
 
 namespace sgmc::SGMC_ISA {
 
-/// N(0, 1) for vector after vector of a block, as squared radius and direction: two vectors share
-/// two of words.
+/// N(0, 1) variates for successive vectors of a block, as squared radius and direction; two vectors
+/// share two vectors of words.
 class Noise {
  public:
   SGMC_INLINE explicit Noise(RowWords const& words) : words_(words) {}

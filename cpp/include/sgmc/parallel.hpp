@@ -1,6 +1,6 @@
-// OpenMP, here and nowhere else. The number of threads is always an argument; one thread is a plain
-// loop. Work items must be independent and write to places of their own: then the schedule cannot
-// change a result.
+// OpenMP is used only here. The number of threads is always an argument; with one thread, this is a
+// plain loop. Work items must be independent and write to places of their own, so that the schedule
+// cannot change a result.
 #pragma once
 
 #include <omp.h>
@@ -14,8 +14,8 @@
 
 namespace sgmc {
 
-/// Flushes subnormal floats to zero while it lives: gamma variates of small shape are full of them,
-/// and they cost a hundred cycles each. A setting of the thread, restored afterwards.
+/// Flushes subnormal floats to zero during its lifetime: gamma variates of small shape are often
+/// subnormal, and cost a hundred cycles each. It is a setting of the thread, restored afterwards.
 class FlushSubnormals {
  public:
 #if defined(__SSE2__)
@@ -39,19 +39,19 @@ class FlushSubnormals {
 #endif
 };
 
-/// How many threads of `wanted` this process can have, the calling one included; at least 1. It is
-/// found out by starting them, once: the OpenMP library ends the process when it cannot start one.
-/// 1 in a process that was forked from one that had a team: the OpenMP library would wait for ever
-/// for the team's threads, which are not in the child.
+/// Number of threads that this process can have, of `wanted` and at least 1, including the calling
+/// one. It is found once, by starting threads, because the OpenMP library ends the process when it
+/// cannot start one. It is 1 in a process forked from one that had a team, because the OpenMP
+/// library would wait forever for the team's threads, which the child lacks.
 int startable_threads(int wanted);
 
 /// Notes that a team of threads is about to be used. Throws std::bad_alloc unless there is memory
-/// for it: the OpenMP library ends the process when it gets none, and so does the C library when a
-/// thread starts.
+/// for it, because without memory the OpenMP library ends the process, and so does the C library
+/// when a thread starts.
 void begin_team(int threads);
 
-/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than requested if no more can be
-/// started. The first exception is rethrown after the join.
+/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than requested if the system
+/// refuses more. The first exception is rethrown after the join.
 template <class F>
 void parallel_for(std::int64_t n, int threads, F&& fn) {
   if (n > 1 && threads > 1) threads = startable_threads(threads);

@@ -39,7 +39,7 @@ SGMC_INLINE Block4 philox(Block4 c, std::uint32_t k0, std::uint32_t k1) {
   return c;
 }
 
-/// Address of the randomness of one purpose in one iteration.
+/// Address of the random numbers of one purpose in one iteration.
 struct Stream {
   std::uint32_t key0, key1, chain;
 
@@ -64,8 +64,8 @@ struct Words {
   U16 x[4];
 };
 
-// 64-bit lanes hold 32-bit values: a widening multiply needs no shuffles, and rubbish in the upper
-// half never reaches a result because the multiply and the final packing ignore it.
+// 64-bit lanes hold 32-bit values, so that a widening multiply needs no shuffles. Garbage in the
+// upper half never reaches a result, because the multiply and the final packing ignore it.
 struct NW {
   NativeW v;
 };
@@ -145,9 +145,9 @@ SGMC_INLINE Words random_words(Stream const& s, std::uint32_t first, std::uint64
 
 // ---- sixteen generators -------------------------------------------------------------------------
 
-/// xoshiro128++ (Blackman and Vigna 2021) in each of sixteen lanes. Word s of the state of lane j
-/// is word s of block j of one entity; the state of zeros, which would stay zero, becomes (0, 0, 0,
-/// 1). The n-th call gives the n-th sixteen words of the entity, a lane each.
+/// xoshiro128++ (Blackman and Vigna 2021) in each of sixteen lanes. Word s of lane j's state is
+/// word s of block j of one entity; the all-zero state, which would stay zero, becomes (0, 0, 0,
+/// 1). The n-th call gives the entity's n-th sixteen words, one per lane.
 struct RowWords {
   U16 s[4];
 
@@ -172,10 +172,12 @@ struct RowWords {
 
 // ---- uniforms -----------------------------------------------------------------------------------
 
-/// In [0, 1 - 2^-24]: enough to choose a topic. Never 1, which would select a zero-weight pad.
+/// In [0, 1 - 2^-24], which is enough to choose a topic. Never 1, which would select a pad of
+/// weight zero.
 SGMC_INLINE F16 uniform24(U16 x) { return to_float(shr(x, 8)) * f16(0x1p-24f); }
 
-/// In (0, 1], relative precision 2^-24 down to 2^-32: safe under log, exact small probabilities.
+/// In (0, 1], with relative precision 2^-24 down to 2^-32: safe under log, exact for small
+/// probabilities.
 SGMC_INLINE F16 uniform_open(U16 x) { return (to_float(shr(x, 1)) + f16(0.5f)) * f16(0x1p-31f); }
 
 }  // namespace sgmc::SGMC_ISA

@@ -1,5 +1,5 @@
-// What randomness is for. Two uses never share a number; a number is never reused or renumbered,
-// because it is part of every result and of the checkpoint format.
+// Purposes of random numbers. Two uses never share a number. Numbers are never reused or changed,
+// because they affect every result and the checkpoint format.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ enum class Purpose : std::uint32_t {
   sgrld_noise = 7,        // Langevin noise; entity = first row of a block of 64
   scir_log = 8,           // CIR transition on log-space state
   epoch_order = 9,        // permutation of the training documents
-  holdout_choice = 10,    // which documents are held out
-  holdout_split = 11,     // which of their tokens are observed
-  evaluation = 12,        // topics of observed tokens, running average
-  point_evaluation = 13,  // topics of observed tokens, current topics
+  holdout_choice = 10,    // choice of held-out documents
+  holdout_split = 11,     // choice of observed tokens in them
+  evaluation = 12,        // topics of observed tokens, for the running average
+  point_evaluation = 13,  // topics of observed tokens, for the current topics
   infer = 14,             // topics of new documents
   minibatch_choice = 15,  // observations of a minibatch drawn with replacement
-  scale_refresh = 16,     // S_k of the exactness tests
-  catch_up_pass = 17,     // the same four as 3 to 6, for a row that is brought up to date
+  scale_refresh = 16,     // S_k in tests of exactness
+  catch_up_pass = 17,     // the same four as 3 to 6, for a row brought up to date
   catch_up_small_gamma = 18,
   catch_up_poisson = 19,
   catch_up_gamma = 20,
-  look_pass = 21,  // ... for a copy of it, so that looking never changes the chain
+  look_pass = 21,  // ... for a copy of it, so that reading never changes the chain
   look_small_gamma = 22,
   look_poisson = 23,
   look_gamma = 24,
-  stream_order = 25,  // which documents of a shuffle buffer make a minibatch
+  stream_order = 25,  // choice of the documents in a shuffle buffer that form a minibatch
   tlasgr_noise = 26,  // as 7, of the Wright-Fisher step; entity = first row of a block of 64
   smld_noise = 27,    // as 7, of the mirrored step
   shape_noise = 28,   // Langevin noise of gamma shapes (r of deep LDA); ordinal = topic
@@ -45,13 +45,13 @@ enum class Purpose : std::uint32_t {
   sphere_accept = 34,   // whether a trajectory of points is accepted; entity = 0
   alpha_evidence = 35,  // tables and betas of documents, the statistics of alpha; entity = document
   eta_slice = 36,       // slice sampling of eta; entity = 0
-  walk_noise = 37,      // Langevin noise of words that walk through slices of time; entity = word
+  walk_noise = 37,      // Langevin noise of words that walk through time slices; entity = word
   walk_accept = 38,     // whether a step of such a word is accepted
   sgrhmc_noise = 39,    // as 7, of momenta
   test = 255,
 };
 
-/// A block of a model separates its randomness from that of other blocks: purpose + 256 stream.
+/// Gives each block of a model its own random numbers: purpose + 256 stream.
 constexpr std::uint32_t stream_purpose(Purpose p, std::uint32_t stream) {
   return static_cast<std::uint32_t>(p) + 256u * stream;
 }

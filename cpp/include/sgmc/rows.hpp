@@ -1,5 +1,4 @@
-// The frame of every row kernel: goes through the rows of its task, and finishes the rows that it
-// has written.
+// The frame of all row kernels: it goes through the rows of a task, and finishes the rows written.
 #pragma once
 
 #include "sgmc/kernels.hpp"
@@ -17,7 +16,7 @@ struct Row {
   double keep, take;           // e^-h and 1 - e^-h of its length; take = 0: it stays
   Float* ahead;                // the next row, or this one if it is the last
 
-  /// Asks for a line of the next row, which a list may have anywhere.
+  /// Prefetches a line of the next row, which may be anywhere for a list.
   SGMC_INLINE void fetch_ahead(std::int64_t k) const { __builtin_prefetch(ahead + k); }
 };
 
@@ -53,14 +52,14 @@ class Rows {
   double keep_, take_;
 };
 
-/// Finishes row after row: pads become 0, and the task's sums are the sums of the rows, in their
+/// Finishes rows one by one: pads become 0, and the task's sums become the sums of the rows, in
 /// order.
 class Finish {
  public:
   SGMC_INLINE explicit Finish(RowsTask const& task) : task_(task) {
     for (std::int64_t k = 0; k < task.stride; ++k) task.sums[k] = 0.0;
   }
-  /// Before a listed row is written: its expected value is subtracted from its sum.
+  /// Called before a listed row is written: subtracts the row's expected value from the sums.
   SGMC_INLINE void expect(Row<float> const& row) {
     if (!task_.rows) return;
     double const arriving = static_cast<double>(task_.eta) * row.take;
@@ -75,7 +74,7 @@ class Finish {
     waiting_[n_++] = g;
     if (n_ == kAtOnce) flush();
   }
-  /// Adds the rows that wait for others to share a load and a store of the sums with.
+  /// Adds the rows that wait in order to share a load and a store of the sums.
   SGMC_INLINE void flush() {
     for (std::int64_t k = 0; k < task_.stride; k += 16) {
       D16 sum = load(task_.sums + k);

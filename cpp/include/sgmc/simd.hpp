@@ -164,7 +164,7 @@ SGMC_INLINE void store(X* p, Pair<H> a) {
     return Pair<decltype(NAME(a.lo, b.lo))>{NAME(a.lo, b.lo), NAME(a.hi, b.hi)}; \
   }
 
-// A pair tree has leaves of one kind; `lifts` picks the overload that was written for that leaf.
+// The leaves of a pair tree have one type; `lifts` selects the overload written for that leaf.
 template <class H>
 struct Leaf {
   using type = H;
@@ -213,7 +213,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm256_max_ps((__m256)a.v, (__m256)b.v))
 #elif defined(__SSE2__)
 SGMC_BINARY(min, NF, NF, (NativeF)_mm_min_ps((__m128)a.v, (__m128)b.v))
 SGMC_BINARY(max, NF, NF, (NativeF)_mm_max_ps((__m128)a.v, (__m128)b.v))
-#else  // NEON's own minimum knows NaN: here b is the result if one of them is
+#else  // NEON's own minimum returns NaN; here the result is b if either is NaN
 SGMC_BINARY(min, NF, NF, a.v < b.v ? a.v : b.v)
 SGMC_BINARY(max, NF, NF, a.v > b.v ? a.v : b.v)
 #endif
@@ -238,7 +238,7 @@ SGMC_UNARY(floor, NF, NF, (NativeF)_mm256_floor_ps((__m256)a.v))
 SGMC_UNARY(operator~, NM, NM, ~a.v)
 #elif defined(__SSE2__)
 SGMC_UNARY(sqrt, NF, NF, (NativeF)_mm_sqrt_ps((__m128)a.v))
-SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is an integer already
+SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is already an integer
   NativeF const t = __builtin_convertvector(__builtin_convertvector(a.v, NativeI), NativeF);
   NativeF const down = t - (t > a.v ? NativeF{} + 1.0f : NativeF{});
   NativeF const magnitude = a.v < 0.0f ? -a.v : a.v;
@@ -260,11 +260,11 @@ SGMC_UNARY(bits, NF, NU, (NativeU)a.v)                                        //
 SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                                    // reinterpret
 SGMC_UNARY(to_float, NU, NF, __builtin_convertvector((NativeI)a.v, NativeF))  // signed integer
 
-// To an integer, truncated, and to the nearest one, ties to even. What no integer is near to, NaN
-// among it, becomes -2^31.
+// To an integer, truncated, or to the nearest one with ties to even. Values without a near integer,
+// such as NaN, become -2^31.
 #if defined(__SSE2__)
 SGMC_UNARY(to_int, NF, NU, (NativeU) __builtin_convertvector(a.v, NativeI))
-#else  // NEON gives 2^31 - 1 and 0 for what x86 gives -2^31 for
+#else  // NEON gives 2^31 - 1 and 0 where x86 gives -2^31
 SGMC_INLINE float32x4_t integral(NF a) {
   return (float32x4_t)(a.v < 0x1p31f ? a.v : NativeF{} - 0x1p31f);
 }
@@ -335,7 +335,7 @@ SGMC_INLINE Pair<H> add_where(Pair<K> m, Pair<H> a, Pair<H> b) {
 }
 /// Bit i of the result is lane i of the mask.
 #if defined(__aarch64__)
-SGMC_INLINE std::uint32_t lanes(M16 m) {  // sums across lanes are slow: one for all
+SGMC_INLINE std::uint32_t lanes(M16 m) {  // sums across lanes are slow, so use one for all
   NativeU const bit{1, 2, 4, 8};
   auto const of = [&](NM four, int first) { return (NativeU)four.v & (bit << first); };
   return vaddvq_u32(
@@ -425,7 +425,7 @@ SGMC_INLINE NativeD load_integers(std::int64_t const* p) {
   return (NativeD)vcvtq_f64_s64((int64x2_t)x);
 #else
   // 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles by their bits; the constants
-  // cancel exactly, and the last addition rounds as a conversion does.
+  // cancel exactly, and the final addition rounds like a conversion.
   NativeD const low = (NativeD)((x & 0xffffffffu) | 0x4330000000000000u);
   NativeD const high = (NativeD)((x >> 32) ^ 0x4530000080000000u);
   return (high - 0x1.00000801p84) + low;
@@ -450,7 +450,7 @@ SGMC_INLINE F16 load_scaled(std::int64_t const* p, double factor) {
 
 // ---- crossing lanes ----------------------------------------------------------------------------
 
-/// The lanes of `current` moved up by N, the freed ones filled with the top lanes of `previous`.
+/// The lanes of `current` moved up by N, with freed lanes filled from the top lanes of `previous`.
 template <int N>
 SGMC_INLINE NF shift_in(NF previous, NF current) {
 #if defined(SGMC_AVX512)
@@ -472,8 +472,8 @@ SGMC_INLINE Pair<H> shift_in(Pair<H> previous, Pair<H> current) {
     return {shift_in<N>(previous.hi, current.lo), shift_in<N>(current.lo, current.hi)};
 }
 
-/// Inclusive prefix sums: lane i of the result is a_0 + ... + a_i, by the tree of distances 1, 2,
-/// 4, 8.
+/// Inclusive prefix sums: lane i of the result is a_0 + ... + a_i, by a tree of distances 1, 2, 4,
+/// 8.
 SGMC_INLINE F16 prefix(F16 a) {
   F16 const zero = f16(0.0f);
   a = a + shift_in<1>(zero, a);
@@ -493,7 +493,7 @@ SGMC_INLINE float lane(F16 a, int i) {
 #endif
 }
 
-/// The least and the greatest of all lanes.
+/// The minimum and the maximum of all lanes.
 SGMC_INLINE float least(F16 a) {
   float found = lane(a, 0);
   for (int i = 1; i < kLanes; ++i) found = lane(a, i) < found ? lane(a, i) : found;

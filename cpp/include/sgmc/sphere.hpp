@@ -10,12 +10,12 @@
 
 namespace sgmc {
 
-/// Rows of points are taken in blocks of this many, and sums over rows are added block by block;
-/// their noise has a generator for each kRowBlock rows. Both are part of every result.
+/// Number of rows of points in a block; sums over rows are added block by block, and noise has a
+/// generator for each kRowBlock rows. Both affect every result.
 inline constexpr std::int64_t kPointBlock = 1024;
-/// Documents that are sampled together, a lane each.
+/// Number of documents sampled together, one per lane.
 inline constexpr int kTogether = 16;
-/// Lengths below this are taken for it: antipodal topics can cancel.
+/// Minimum length, which replaces smaller ones, because antipodal topics can cancel.
 inline constexpr double kLeastNorm = 1e-12;
 
 /// Rows [begin, end) of a matrix (V, stride) with K points as columns; pads are 0.
@@ -55,7 +55,7 @@ struct GradientTask : PointsTask {
   double const* proportions;       // u, (documents, stride)
 };
 
-/// Two gradients of halves of a minibatch become their sum, with the prior's; see
+/// Two gradients of a minibatch's halves become their sum, including the prior's; see
 /// `run_sphere_halves`.
 struct HalvesTask : PointsTask {
   double const* centre;
@@ -63,14 +63,14 @@ struct HalvesTask : PointsTask {
   double of_first, of_other;       // the difference is of_first first - of_other other
 };
 
-/// How proportions move: on the sphere of their square roots, or on the flat simplex.
+/// Where proportions move: on the sphere of their square roots, or on the flat simplex.
 enum class Chart { root, flat };
 
 /// Proportions of documents given topics, by Hamiltonian trajectories along geodesics. Randomness:
 /// Purpose `purpose`, entity = entity[d].
 struct ProportionsTask {
   double const* gram;   // (stride, stride): inner products of topics
-  float const* rows;    // ... in single precision
+  float const* rows;    // the same in single precision
   double const* along;  // (documents, stride): inner products of each document with the topics
   std::uint64_t const* entity;
   std::int64_t documents;
@@ -81,10 +81,10 @@ struct ProportionsTask {
   Chart chart;
   Address address;
   Purpose purpose;
-  double* theta;           // (documents, stride): their start; receives their end
+  double* theta;           // (documents, stride): start of theta; receives its end
   float* samples;          // (documents, kept, stride)
-  std::int32_t* accepted;  // (documents): trajectories that were accepted
-  double* jumped;          // (documents): sum of squared distances gone, of theta
+  std::int32_t* accepted;  // (documents): number of accepted trajectories
+  double* jumped;          // (documents): sum of squared distances that theta moved
 };
 
 /// Scratch of one thread: arrays of topics * kTogether values.

@@ -1,4 +1,4 @@
-// Counts of documents on their way to the rows of their words: at once, or as lists that wait.
+// Counts of documents on their way to the rows of their words, either at once or as waiting lists.
 #pragma once
 
 #include "sgmc/compress.hpp"
@@ -8,13 +8,13 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Calls add(out) with a row of counts that no other thread has; it was cleared if it is new.
+/// Calls add(out) with a row of counts reserved for this thread; a new row was cleared.
 template <class Add>
 SGMC_INLINE void with_row(DocumentsTask const& task, std::int64_t row, Add&& add) {
   std::int64_t const stride = task.stride;
   std::int64_t* const out = task.word_counts + row * stride;
   std::uint8_t* const state = task.touched + row;
-  // an atomic exchange costs as much as sampling a token or two
+  // an atomic exchange costs as much as sampling one or two tokens
   bool const touched = task.alone ? *state == kTouched : take_row(state);
   if (!touched)
     for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
@@ -22,7 +22,7 @@ SGMC_INLINE void with_row(DocumentsTask const& task, std::int64_t row, Add&& add
   task.alone ? void(*state = kTouched) : give_row(state);
 }
 
-/// Adds what waits to the rows of its words, row after row.
+/// Adds waiting counts to the rows of their words, row by row.
 inline void add_waiting(DocumentsTask const& task, WaitingCounts& w) {
   double const unit = task.rao_blackwell ? kUnit : 1.0;
   for (std::int64_t r = 0; r <= task.rows; ++r) w.first[r] = 0;

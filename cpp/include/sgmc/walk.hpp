@@ -1,6 +1,6 @@
-// Topics with words that walk from slice to slice of time: b_1 ~ N(0, spread^2), b_t ~ N(b_(t-1),
-// drift^2) for each word of a topic, phi_t = softmax(b_t) over words (Blei and Lafferty 2006). All
-// slices of a word are a vector that moves in one step.
+// Topics whose words walk through time slices: b_1 ~ N(0, spread^2), b_t ~ N(b_(t-1), drift^2) for
+// each word of a topic, and phi_t = softmax(b_t) over words (Blei and Lafferty 2006). All slices of
+// a word form a vector that moves in one step.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct WalkTask {
   Address address;
 };
 
-/// How far a step by minibatches goes: b += take M g + noise M^(1/2) z, M the inverse of A.
+/// Size of a step by minibatches: b += take M g + noise M^(1/2) z, where M is the inverse of A.
 struct WalkMove {
   float take, noise;  // 1 - e^-h and sqrt(1 - e^-2h): exact for a Gaussian of precision A
-  float weight;       // of these counts in the running mean of all, m
+  float weight;       // weight of these counts in the running mean m
   bool warm;          // m is at least n phi and has these counts already; else at least 1
 };
 
@@ -43,7 +43,7 @@ struct WalkMove {
 struct WalkScratch {
   float* value;           // kValues * slices * kPad
   double* sum;            // slices * kPad
-  std::int64_t* counted;  // slices: which row of counts each slice has; -1: none
+  std::int64_t* counted;  // slices: row of counts of each slice, or -1
   static constexpr std::int64_t kValues = 6;
 };
 

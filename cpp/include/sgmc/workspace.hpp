@@ -1,4 +1,4 @@
-// Memory that outlives a call, so that a minibatch costs no page faults.
+// Memory that outlives a call, so that minibatches cause no page faults.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@
 
 namespace sgmc {
 
-/// Memory that begins on a cache line, not initialised: pages without a write cost nothing.
+/// Uninitialised memory that starts on a cache line; unwritten pages cost nothing.
 class Room {
  public:
-  /// Makes room for n values of T; the old values are lost if it was too small.
+  /// Makes room for n values of T; old values are lost if it was too small.
   template <class T>
   T* hold(std::size_t n) {
     std::size_t const bytes = n * sizeof(T) + 64;
     if (bytes_ < bytes) {
-      *this = Room{};  // the old memory first; if the new one fails, the room is empty
+      *this = Room{};  // free the old memory first; if the allocation fails, the room is empty
       data_ = std::make_unique_for_overwrite<unsigned char[]>(bytes + bytes / 4);
       bytes_ = bytes + bytes / 4;
     }
@@ -36,7 +36,7 @@ class Room {
   std::size_t bytes_ = 0;
 };
 
-/// The memory of one caller: scratch for the one running call, and room that it lends.
+/// A caller's memory: scratch for the one running call, and room that it lends.
 class Workspace {
  private:
   friend class Scratch;
@@ -51,16 +51,16 @@ class Workspace {
   std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
 };
 
-/// The scratch of a workspace while one call runs.
+/// A workspace's scratch during one call.
 class Scratch {
  public:
-  /// Throws std::runtime_error if another call has it.
+  /// Throws std::runtime_error if another call uses the workspace.
   explicit Scratch(Workspace& work);
   ~Scratch();
   Scratch(Scratch const&) = delete;
   Scratch& operator=(Scratch const&) = delete;
 
-  /// n values of T, not initialised; each slot has memory of its own.
+  /// n uninitialised values of T; each slot has its own memory.
   template <class T>
   T* get(std::size_t slot, std::size_t n) {
     if (slot >= work_.rooms_.size()) work_.rooms_.resize(slot + 1);
@@ -71,8 +71,8 @@ class Scratch {
   Workspace& work_;
 };
 
-/// n values of T, not initialised, that belong to the holder of this object. Their memory returns
-/// to the workspace in the end, for later calls.
+/// n uninitialised values of T that the holder of this object owns. The memory returns to the
+/// workspace at the end, for later calls.
 template <class T>
 class Lent {
  public:
