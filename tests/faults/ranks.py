@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fork_server
+from fork_server import SGMC
+
 from pysgrld.run import RunDirectory
 from pysgrld.run.files import digest_of
 
@@ -39,18 +42,17 @@ def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=60, **op
     given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
     typed = [word for name, v in given.items() if v is not None for word in (f"--{name}", str(v))]
     command = ["train", "corpus.txt", "--out", out, *typed]
+    if not ranks:
+        ended = fork_server.shared().run([SGMC, *command], folder, text=True, seconds=timeout)
+        return Ended(ended.returncode, ended.stdout + ended.stderr)
     env = {
         name: v
         for name, v in os.environ.items()
         if not name.startswith(("PMI_", "OMPI_COMM_", "SLURM_"))
     }
-    if ranks:
-        launch = [MPIEXEC, "-n", str(ranks), sys.executable, MAIN, *map(str, act)]
-        command.append("--mpi")
-    else:
-        launch = [sys.executable, "-m", "pysgrld"]
+    launch = [MPIEXEC, "-n", str(ranks), sys.executable, MAIN, *map(str, act)]
     ended = subprocess.run(
-        [*map(str, launch), *command],
+        [*map(str, launch), *command, "--mpi"],
         cwd=folder,
         env=env,
         stdout=subprocess.PIPE,

@@ -72,9 +72,15 @@ FURTHER = ("sure", "word/ship", "words", "chains", "predictions", "method")
 
 
 @pytest.mark.parametrize(
-    "pages", [PAGES, pytest.param(FURTHER, marks=pytest.mark.nightly)], ids=["some", "further"]
+    ("theme", "pages"),
+    [
+        ("light", PAGES),
+        ("dark", PAGES[1:5:3]),
+        pytest.param("light", FURTHER, marks=pytest.mark.nightly),
+        pytest.param("dark", (*PAGES, *FURTHER), marks=pytest.mark.nightly),
+    ],
+    ids=["light", "dark", "light-further", "dark-all"],
 )
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_accessible_by_the_rules_of_axe(opened, theme, pages):
     from axe_playwright_python.sync_playwright import Axe
 
