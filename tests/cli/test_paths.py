@@ -370,7 +370,7 @@ def test_a_time_limit_ends_the_wait_for_a_pipe(folder):
     """Red with: ``open``, which waits for a writer for ever."""
     for option in ("--stop-words", "--vocab", "--metadata", "--seed-words", "--phrases"):
         begin = time.monotonic()
-        done = run(folder, [*TRAIN, option, "pipe", "--time-limit", "2s"])
+        done = run(folder, [*TRAIN, option, "pipe", "--time-limit", "1s"])
         assert done.returncode == 85, done.stderr
         assert "time limit: stopped while pipe was waited for" in done.stderr
         assert time.monotonic() - begin < 20

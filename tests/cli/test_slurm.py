@@ -96,12 +96,12 @@ def test_training_that_gets_on_goes_back_as_often_as_it_is_pre_empted(restarts, 
 
 def test_what_a_site_wants_is_asked_for_beside_what_the_script_does(tmp_path):
     done = typed_text(
-        *("--time", "1h", "--notice", "30s", "--array", "2000", "--at-once", "5"),
+        *("--time", "1h", "--notice", "30s", "--array", "1001", "--at-once", "5"),
         *("--sbatch", "--gres=gpu:1", "--sbatch", "--qos long", "--sbatch", "-C haswell"),
         *("--", "train", "built", "--chain-id", "{i}", "--out", "runs/{i}"),
     )
     lines = done.stdout.splitlines()
-    assert "#SBATCH --array=1-2000%5" in lines
+    assert "#SBATCH --array=1-1001%5" in lines
     assert "#SBATCH --signal=USR1@30 --requeue --open-mode=append" in lines
     for line in ("--gres=gpu:1", "--qos long", "-C haswell"):
         assert f"#SBATCH {line}" in lines

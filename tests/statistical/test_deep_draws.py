@@ -250,7 +250,7 @@ def test_one_document_has_the_posterior_of_the_enumeration():
     """Red with: tables by the sum of shapes for the cell's own; split by phi alone; q of the layer
     above, or p / (1 - p), in theta's rate; one table whatever the customers.
     """
-    n = 100_000
+    n = 40_000
     state = {
         "theta": packed([np.ones((n, 2))] * 2),
         "rates": np.tile([0.4 / 0.6, 1.5, 1.0], (n, 1)),

@@ -191,7 +191,7 @@ def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemann
         coordinates=coordinates,
         riemannian=riemannian,
         alpha=0.5,
-        chains=1000,
+        chains=600,
         step_size=h,
         samples=300,
         thin=5,

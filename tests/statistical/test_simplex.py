@@ -90,7 +90,7 @@ def test_mirrored_langevin_meets_the_dirichlet_law_for_small_steps():
         samples=50,
         thin=20,
         burn_in=3000,
-        chains=10_000,
+        chains=5_000,
         start=n + 0.5,
         seed=1,
     )

@@ -75,7 +75,7 @@ def test_intervals_hold_the_mean_of_the_population(n, spread, least, most):
     """Nine in ten, of few documents too. Red with: no stretch (0.78 of six documents)."""
     rng = np.random.default_rng(2)
     truth, held, apart = np.array([0.2, 0.3, 0.5]), [], []
-    for _ in range(250):
+    for _ in range(120):
         found = seen(rng.dirichlet(spread * truth * 3, 2 * n), in_halves(2 * n)).documents
         inside = (found.low <= truth[:, None]) & (truth[:, None] <= found.high)
         held.append(inside[:, :2])
@@ -92,7 +92,7 @@ def test_noise_of_documents_is_counted_once_and_that_of_topics_is_added():
     """
     rng = np.random.default_rng(3)
     excluded, n, prior = [], 100, np.array([0.4, 0.6, 1.0])
-    for _ in range(150):
+    for _ in range(80):
         truth = rng.dirichlet(prior, n)
         posterior = rng.standard_gamma(rng.multinomial(10, truth) + prior, (S, n, 3))
         posterior /= posterior.sum(axis=2, keepdims=True)

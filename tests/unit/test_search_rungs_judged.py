@@ -189,7 +189,7 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
     ]
     truth = [math.exp(-part.sum() / tokens.sum()) for part in logs]
     covered = np.zeros(2)
-    for _ in range(200):
+    for _ in range(100):
         chosen = rng.choice(n, DOCUMENTS, replace=False)
         pair = []
         for i, part in enumerate(logs):
@@ -199,7 +199,7 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
         own = bounds(pair[0].score, resampled([pair[0].score])[0])
         worse = differences(pair, pair[0])[1]
         covered += [own.low < truth[0] < own.high, worse.low < truth[1] / truth[0] - 1 < worse.high]
-    assert np.all((covered >= 180) & (covered <= 198)), covered
+    assert np.all((covered >= 90) & (covered <= 99)), covered
 
 
 def test_the_smallest_is_told_that_is_within_half_a_per_cent():
