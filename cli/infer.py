@@ -230,7 +230,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Return which part of the documents this process is to infer."""
+    """Return the part of the documents that this process infers."""
     from pysgrld.reading.infer import Share
 
     if value is None:

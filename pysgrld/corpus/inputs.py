@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -199,6 +200,33 @@ def vocabulary_beside(path: Path) -> Path | None:
     return every[0] if len(every) == 1 else None
 
 
+#: A year in the name of a file.
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+
+
+def folder_in(name: str) -> str | None:
+    """Return the folder of a file within its input, or None if it is in no folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input, and path of the file in it.
+    """
+    return name.partition("/")[2].rpartition("/")[0] or None
+
+
+def year_in(name: str) -> int | None:
+    """Return the only year in the name of a file, or None if it has no year or several.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input, and path of the file in it.
+    """
+    years = {*_YEAR.findall(name.rpartition("/")[2])}
+    return int(years.pop()) if len(years) == 1 else None
+
+
 class Folder(NamedTuple):
     """The files below a folder that are to be read, selected by name.
 
@@ -238,6 +266,7 @@ def texts_of_folder(folder: Path) -> Folder:
     CorpusError
         If the folder is a run.
     """
+    from pysgrld.corpus.formats import slack  # only folders need it
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
@@ -275,6 +304,8 @@ def texts_of_folder(folder: Path) -> Folder:
                 tables.append(Path(parent) / name)
             else:
                 suffixes[suffix] += 1
+    if (is_slack := slack.is_export(folder)) and (days := slack.days_of(folder, tables)):
+        files, tables, bare, suffixes = [], days, [], Counter()
     if len(bare) > max(len(files), len(tables), sum(suffixes.values())):
         files += bare
     else:
@@ -300,6 +331,8 @@ def texts_of_folder(folder: Path) -> Folder:
     below = len({path.parent for path in files} - {folder})
     where = f" in it and {plural(below, 'folder')} below" if below else ""
     meaning = "a table, with a document a row" if of_tables else "a document"
+    if is_slack:
+        meaning = "the messages of a day in an export of Slack, with a document a message"
     remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {meaning}"]
     if listed_others:
         *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS

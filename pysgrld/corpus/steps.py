@@ -9,13 +9,12 @@ documents are split into pieces here, which are then treated as documents.
 from __future__ import annotations
 
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,11 +37,13 @@ from pysgrld.corpus.formats import (
 from pysgrld.corpus.formats.plain_text import Extract, read_folder
 from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
 from pysgrld.corpus.inputs import (
+    folder_in,
     input_names,
     matrix_in,
     single_cells,
     texts_of_folder,
     vocabulary_beside,
+    year_in,
 )
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.links import LICENCE, plain_texts
@@ -57,6 +58,9 @@ from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError, Message
 from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
+
+if TYPE_CHECKING:
+    from pysgrld.corpus.formats import slack
 
 #: Function of a first and an end index, True if any document in the range is wanted.
 Wish = Callable[[int, int], bool]
@@ -286,21 +290,6 @@ def _cut(step: Step, place: int) -> list[Step]:
     ]
 
 
-#: A year in the name of a file.
-_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-
-
-def _folder_in(name: str) -> str | None:
-    """Return a file's folder within its input."""
-    return name.partition("/")[2].rpartition("/")[0] or None
-
-
-def _year_in(name: str) -> int | None:
-    """Return the only year that occurs in the name of a file."""
-    years = {*_YEAR.findall(name.rpartition("/")[2])}
-    return int(years.pop()) if len(years) == 1 else None
-
-
 class _Input:
     """An input that is being read."""
 
@@ -324,6 +313,7 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # the input, if it is a folder of texts
+        self.slack: slack.Export | None = None  # its people, if it is an export of Slack
         # number of documents yielded, and number read but not yet yielded
         self.given = self.read = 0
         self.notes: list[Message] = []
@@ -383,7 +373,7 @@ class _Input:
             rows = np.arange(texts.lines.start, texts.lines.stop)
         elif texts.lines is not None:
             rows = np.array(texts.lines, np.int64)
-        if self.folder is not None or self.several_inputs:
+        if (self.folder is not None or self.several_inputs) and self.slack is None:
             texts = self._with_names(texts, names)
         self.given += whole
         records = rows if texts.records is None else np.array(texts.records, np.int64)
@@ -402,7 +392,7 @@ class _Input:
         """Add columns for folders and years in file names to texts, if these are wanted."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
-        for column, of_name in ((FOLDER, _folder_in), (YEAR, _year_in)):
+        for column, of_name in ((FOLDER, folder_in), (YEAR, year_in)):
             if not (wanted.everything or column in wanted.columns):
                 continue
             if any(value is not None for value in columns.get(column, ())):
@@ -475,11 +465,16 @@ class _Input:
             if any(named_as_counts(plain_name(file)) for file in files):
                 raise CorpusError("a folder with files of counts (docword.*); name the files", path)
             self.notes += map(Message, remarks)
+            from pysgrld.corpus.formats import slack  # only folders need it
+
             self.folder = path
+            self.slack = slack.export_in(path)
             yield self._step(Heading("text"))
             how = self.context, self._opened, self._read_in_folder, digests.append
             for texts in read_folder(path, files, *how):
                 yield self._texts(texts)
+            if self.slack is not None:
+                self.notes += self.slack.remarks()
             if (field := next(iter(self.context.noticed.text_fields.values()), None)) is not None:
                 self.source["text-field"] = field
             alike = dict(zip(digests, map(str, files), strict=True))
@@ -502,6 +497,8 @@ class _Input:
         CorpusError
             If the file contains counts, or has a refused format.
         """
+        if self.slack is not None:
+            return self.slack.read(source, self.context)
         format = recognise(source.head, source.name)
         if format.kind == "counts":
             raise CorpusError(

@@ -281,7 +281,7 @@ class BlockState(ABC, Generic[S]):
         self.step(key, statistics, ALL_THE_WAY)
 
     def held_here(self, rows: Int32s) -> Int32s:
-        """Return those of ``rows`` that this process owns."""
+        """Return the ids among ``rows`` that this process owns."""
         return rows if self.peers is None else rows[self.peers.holds(rows)]
 
     def pace(self, topic_pace: Pace, statistics: S) -> float:

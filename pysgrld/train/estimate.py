@@ -79,7 +79,7 @@ class TrainingNeeds(NamedTuple):
         return min(self.documents, math.ceil(most))
 
     def hours(self, epochs: float = 1.0) -> float:
-        """Return how many hours the given epochs take with the requested threads."""
+        """Return the hours that the given epochs take with the requested threads."""
         each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 

@@ -140,7 +140,7 @@ class WantedFields(NamedTuple):
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return those of the given field names that are kept, other than text fields."""
+        """Return the given names of fields that are kept, other than text fields."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
