@@ -86,7 +86,8 @@ EXPLAINED = {
         SMALLEST""",
     "A limit far from what anybody has, against files that somebody made to harm.": """
         corpus/about/archive MOST_LEVELS; corpus/bzip2 _LONGEST; corpus/formats/extract _MOST_PARTS;
-        corpus/formats/records LARGEST; corpus/stored_files _LONGEST; corpus/write _LONGEST_NOTE;
+        corpus/formats/json _LARGEST; corpus/formats/records LARGEST;
+        corpus/stored_files _LONGEST; corpus/write _LONGEST_NOTE;
         options/word_files LARGEST LARGEST_SEEDS; report/exports/pyldavis _WORDS; run/directory
         MAX_VOCABULARY; run/jsonio LONGEST; run/tensors MAX_HEADER MAX_TENSORS; chain/rank_cost
         MOST; run/machine MOST; run/choose _TRIES; search/plan MOST""",

@@ -363,6 +363,29 @@ EXPORTS = {
         year="year",
     ),
     # ---- archives and interfaces
+    "Constellate without texts": Export(
+        "constellate.jsonl",
+        jsonl(
+            *(
+                {
+                    "docType": "article",
+                    "id": f"http://www.jstor.org/stable/{i}",
+                    "publicationYear": 2001 + i,
+                    "title": title,
+                    "unigramCount": dict.fromkeys(text.split(), 1) | {"mice": 2},
+                }
+                for i, (title, text) in enumerate(zip(TITLES, TEXTS, strict=True))
+            )
+        ),
+        texts=tuple(
+            " ".join(
+                w for w, n in (dict.fromkeys(t.split(), 1) | {"mice": 2}).items() for _ in range(n)
+            )
+            for t in TEXTS
+        ),
+        titles=TITLES,
+        year="publicationYear",
+    ),
     "Constellate": Export(
         "constellate.jsonl",
         jsonl(

@@ -20,6 +20,8 @@ from pysgrld.corpus.lines import Lines, undecodable
 
 #: Number of array elements, or of bytes of text, at which a batch is full.
 TOGETHER, SIZE = 256, 2**20
+#: Maximum number of characters of a text that is given as words with their counts.
+_LARGEST = 2**26
 _MISSING = object()
 
 
@@ -181,13 +183,17 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens or pages, or of words with positions; else None."""
+    """Return the text of a list of tokens or pages, or of words with positions or counts; else None."""
     if isinstance(value, list):
         # in Telegram's messages, a link or name is an object that has a text
         value = [part.get("text") if isinstance(part, dict) else part for part in value]
         if not all(isinstance(token, str) for token in value):
             return None
         return ("\n\n" if any(" " in token for token in value) else " ").join(value)
+    if value and all(type(count) is int for count in value.values()):
+        if sum(max(count, 0) * (len(word) + 1) for word, count in value.items()) > _LARGEST:
+            return None
+        return " ".join(word for word, count in value.items() for _ in range(count))
     places: dict[int, str] = {}
     for word, column in value.items():
         if not isinstance(column, list) or not all(isinstance(place, int) for place in column):

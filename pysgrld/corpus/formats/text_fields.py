@@ -22,6 +22,7 @@ NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # of OpenAlex
+    "unigramcount",  # words and their counts, of Constellate
 )
 #: Names of fields that are chosen as the text only if no other field qualifies.
 _LAST_NAMES = ("description", "summary")
