@@ -223,22 +223,20 @@ class Lines(ExitStack):
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
     ) -> Iterator[bytes]:
-        # Usually the block is shorter than the limit, and so are all of its lines.
-        if len(whole) <= self.max_line:
-            yield whole
-            self.line += whole.count(b"\n")
-            return
+        # Lines that are together shorter than the limit are passed on together.
         start = 0
         while start < len(whole):
-            end = whole.find(b"\n", start) + 1 or len(whole)
-            line, start = whole[start:end], end
-            if len(line.removesuffix(b"\n")) > self.max_line:
+            stop = start + self.max_line
+            end = len(whole) if len(whole) <= stop else whole.rfind(b"\n", start, stop + 1) + 1
+            if end:
+                yield whole[start:end]
+                self.line += whole.count(b"\n", start, end)
+            else:
+                end = whole.find(b"\n", stop) + 1 or len(whole)
                 self._too_long(bad)
                 self.line += 1
                 yield b""
-            else:
-                yield line
-                self.line += 1
+            start = end
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
