@@ -285,7 +285,8 @@ class Scorer(ABC):
         """Return the relative reduction of perplexity from one score to another, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
-        return -math.expm1((now - before) * len(self.held_out.held_out) / self.units)
+        # a forged average is shown as it is, not an overflow
+        return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
     def figures(self) -> dict[str, float]:
         """Return additional scores of the samples so far, by their keys (`Score.further`)."""

@@ -119,6 +119,19 @@ def test_a_damaged_column_is_bad_input(stored, how):
     assert Corpus.open(stored.path).about.ids([0]) == ["d0"]
 
 
+@pytest.mark.parametrize("levels", [b'"x"\n"y \n', b'"x"\n[1]\n'])
+def test_levels_that_are_no_texts_are_bad_input(stored, levels):
+    """With a digest that agrees. Red with: JSON of an archive that is believed (70)."""
+    path, record = stored.path / "documents.npz", stored.path / "meta.json"
+    path.write_bytes(path.read_bytes().replace(b'"x"\n"y"\n', levels))
+    meta = json.loads(record.read_text())
+    meta["parts"][path.name] = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    record.write_text(json.dumps(meta))
+    about = Corpus.open(stored.path).about
+    with pytest.raises(CorpusError, match=r"documents\.npz was changed"):
+        about.values("g", range(20))
+
+
 def _compressed(path):
     with np.load(path) as archive:
         np.savez_compressed(path.with_name("new"), **{n: archive[n] for n in ("c2", "origin-row")})

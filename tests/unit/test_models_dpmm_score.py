@@ -114,6 +114,7 @@ def test_the_share_gained_is_one_of_the_perplexity_per_token(density):
     expected = 1 - np.exp(now * per_token) / np.exp(before * per_token)
     assert density.share_gained(before, now) == pytest.approx(expected, rel=1e-12)
     assert density.share_gained(now, before) < 0
+    assert np.isfinite(density.share_gained(-1e30, 1e30))  # red with: an overflow of a forged score
 
 
 def test_going_on_from_a_state_is_exact(held_out, density):

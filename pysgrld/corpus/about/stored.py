@@ -225,7 +225,10 @@ class About:
         if kind == "category":
             codes = self._vector(f"{stem}.codes.npy", "<i4").gather(rows)
             lines = self._vector(f"{stem}.values.jsonl", "u1")
-            levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
+            with self._believed(DOCUMENTS):
+                levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
+                if not all(type(level) is str for level in levels):
+                    raise TypeError("a level that is no text")
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
