@@ -25,6 +25,8 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
 #: Number of top words of each topic, and of documents, with a recorded effective sample size.
 WORDS, DOCUMENTS = 10, 100
+#: Maximum number of values in the rows of watched words that are read together.
+_CELLS = 2**22
 #: First of the bits that hold the exact chain's number, within the iteration of a random key.
 _NUMBER = 56
 
@@ -153,6 +155,16 @@ class ExactTokens(ExactChain):
     @abstractmethod
     def watched_words(self) -> Doubles:
         """Return a draw of the watched top words' probabilities, (K * n,)."""
+
+    def _watched_phi(self) -> Doubles:
+        """Return phi of each watched word in its topic, (K * n,), from some rows at a time."""
+        state, rows = self.states[self.topics.name], self._watched.rows
+        phi, step = np.empty(len(rows)), max(1, _CELLS // self.topics.shape[1])
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            read = state.rows(rows[part])
+            phi[part] = read[np.arange(len(read)), self._watched.topics[part]]
+        return phi
 
     def watched(self) -> dict[str, Doubles]:
         """Return the watched quantities: topic shares, top-word probabilities, shares in documents."""

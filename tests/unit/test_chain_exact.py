@@ -20,6 +20,7 @@ from pysgrld.chain.exact import (
 )
 from pysgrld.chain.population import REPLICATES
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.models import exact_tokens
 from pysgrld.models.exact_sweeps import exact_bytes
 from pysgrld.models.protocol import RunOn
 from pysgrld.reading.intervals import bounds, interval
@@ -167,6 +168,19 @@ def test_the_plan_of_memory_counts_the_tokens_of_a_replicate():
         tracemalloc.stop()
     chains = (8 + 4 * CHAINS) * tokens
     assert 20 * tokens < peak < exact_bytes(SimpleNamespace(tokens=tokens), 0) - chains
+
+
+def test_watched_words_are_read_a_few_rows_at_a_time(monkeypatch):
+    """Red with: rows of all of them, which are K² values for each; a row of another word."""
+    counts = np.random.default_rng(2).poisson(1.0, (60, 40))
+    stage = LDA(3, max_iter=2, starts=1, holdout=0, exact_sweeps=4, n_jobs=1).fit(counts)._stage
+    whole = stage.chains[0].watched()["words"]
+    topics, sizes = stage.chains[0].states["phi"], []
+    rows = topics.rows
+    monkeypatch.setattr(topics, "rows", lambda words: sizes.append(len(words)) or rows(words))
+    monkeypatch.setattr(exact_tokens, "_CELLS", 3 * 4)
+    assert np.array_equal(stage.chains[0].watched()["words"], whole)
+    assert set(sizes) == {4, 2}
 
 
 def test_bounds_allow_for_few_independent_draws():

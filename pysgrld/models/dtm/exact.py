@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.models.dtm.blocks import blocks
 from pysgrld.models.dtm.resolved import DynamicOptions
@@ -59,7 +57,4 @@ class ExactDynamic(ExactTokens):
 
     def watched_words(self) -> Doubles:
         """Return the current probabilities of the watched words, a posterior draw."""
-        watched = self._watched
-        phi = self.states[self.topics.name].rows(watched.rows)
-        probabilities: Doubles = phi[np.arange(len(phi)), watched.topics].astype(np.float64)
-        return probabilities
+        return self._watched_phi()

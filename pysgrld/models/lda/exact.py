@@ -112,8 +112,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         """Return the watched probabilities, drawn given the topics' counts as in stored draws."""
         z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
-        phi = self.states[self.topics.name].rows(watched.rows)
-        mean = phi[np.arange(len(phi)), watched.topics].astype(np.float64)
+        mean = self._watched_phi()
         counts = (np.bincount(z, minlength=k) + words * self.topics.prior)[watched.topics]
         seed = [self.seed, self.chain, self._number, self.step]
         drawn: Doubles = np.random.default_rng(seed).standard_gamma(mean * counts) / counts
