@@ -30,7 +30,7 @@ TRAIN = (
     "--iterations",
     "12",
     "--exact-sweeps",
-    "500",
+    "200",
     "--holdout",
     "6",
 )
