@@ -88,7 +88,7 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
 )
 def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
-    exact = ("--exact-sweeps", "28", "--samples", "8", "--alpha", "learn", "--eta", "learn")
+    exact = ("--exact-sweeps", "16", "--samples", "8", "--alpha", "learn", "--eta", "learn")
     sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
     code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement")
@@ -109,7 +109,7 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
 
 def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     """Red with: training that resumes from the newest checkpoint, whose number counts sweeps too."""
-    exact = ("--exact-sweeps", "8", "--samples", "4")
+    exact = ("--exact-sweeps", "4", "--samples", "4")
     sgmc.train(*exact, "--iterations", "70", out="whole")
     sgmc.train(*exact, "--keep", "1")
     done = sgmc.train(*exact, "--iterations", "70", code=78)

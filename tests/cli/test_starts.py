@@ -9,7 +9,7 @@ import pytest
 from .conftest import BIBLE, SMALL
 
 pytestmark = pytest.mark.cli
-CLUSTERS = (*SMALL, "--starts", "12")
+CLUSTERS = (*SMALL, "--starts", "6")
 
 
 def digest(run):
@@ -19,11 +19,11 @@ def digest(run):
 
 def test_a_stop_or_a_kill_in_a_short_chain_changes_nothing(sgmc):
     """Red with: a checkpoint of topics at random, which the next start went on from."""
-    code, said = sgmc.stop_midway(signal.SIGTERM, base=CLUSTERS, word="12 short chains")
+    code, said = sgmc.stop_midway(signal.SIGTERM, base=CLUSTERS, word="6 short chains")
     assert code == 85
     assert "SIGTERM: stopped before the first iteration; run the same command again" in said
     killed = {"base": CLUSTERS, "out": "killed"}
-    code, _ = sgmc.stop_midway(signal.SIGKILL, word="12 short chains", **killed)
+    code, _ = sgmc.stop_midway(signal.SIGKILL, word="6 short chains", **killed)
     assert code == -signal.SIGKILL
     sgmc.train(**killed)
     sgmc.train(base=CLUSTERS)

@@ -253,7 +253,7 @@ def shim(tmp_path_factory):
 
 
 @pytest.mark.row(58)
-@counts(300, 1)
+@counts(600, 1)
 def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
     """Of every nth one: a MemoryError, no leaked lock, no crash, and the run goes on to the same bits.
 
@@ -266,7 +266,7 @@ def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
 
 
 @pytest.mark.row(58)
-@counts(6, 400)
+@counts(4, 400)
 def test_any_limit_of_address_space(n, tmp_path, trials):
     """Exit 87 in one line or 0 with fewer threads; the lock is free, and the run can go on.
 
