@@ -30,6 +30,7 @@ FORMS = {
     "deep": {"topics": None, "layers": "20,8"},
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "sgrld": {"algo": "sgrld", "topics": 150, "counts": "sampled"},
+    "sgrhmc": {"algo": "sgrhmc", "topics": 150},
     "gibbs": KEPT,
     "gibbs-learned": KEPT | {"alpha": "learn", "eta": "learn", "topics": 150},
     "gibbs-deep": KEPT | {"topics": None, "layers": "20,8"},
@@ -47,6 +48,7 @@ HELD = {
     "natural": {"lazy": "off", "cir_rate": "natural"},
     "eta": {"eta": "learn"},
     "sgrld": {"algo": "sgrld"},
+    "sgrhmc": {"algo": "sgrhmc"},
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "deep": {"topics": None, "layers": "20,8"},
     "few": {"topics": 150, "minibatch": 2},  # one of three has no documents
