@@ -1,4 +1,4 @@
-"""What tests of kernels share, and the word of honour that a sanitizer is really there."""
+"""Fixtures of kernel tests, and a check that a requested sanitizer is really loaded."""
 
 import gc
 import importlib
@@ -19,7 +19,7 @@ from pysgrld.core import core
 
 @pytest.fixture(params=core.available_isas())
 def isa(request):
-    """Run the test with every instruction set that this machine has."""
+    """Run the test with every instruction set of this machine."""
     before = core.isa()
     core.use_isa(request.param)
     yield request.param
@@ -33,7 +33,7 @@ def pytest_addoption(parser):
 
 
 class FaultRecord:
-    """Collects what the tests of the fault matrix did, in this process and in workers'."""
+    """Collect the trials made by tests of the fault matrix, in this process and in workers."""
 
     def __init__(self, place):
         self.place, self.tests = place, []
@@ -49,13 +49,13 @@ class FaultRecord:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Of ``-n auto``: one more than there are cores, as a quarter of the tests' time is waiting."""
+    """Return the number of workers for ``-n auto``: cores plus one, because tests often wait."""
     return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share tests out by neighbours, so that few workers make what a file's tests share."""
+    """Distribute tests such that few workers create what a file's tests share."""
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
@@ -66,7 +66,7 @@ ROOM = 8 * 2**30
 
 
 def _use_memory():
-    """Put the tests' folders on a file system in memory, if there is room: flushing costs nothing."""
+    """Put temporary folders on a file system in memory, if it has room, where flushing is free."""
     memory = Path("/dev/shm")
     if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
@@ -84,7 +84,7 @@ _CALLS = (b"__asan_init", b"__ubsan_handle")
 
 
 def pytest_sessionstart(session):
-    """Under .ci/sanitizers, every module that is loaded must be one that was built there."""
+    """Check under .ci/sanitizers that every loaded module was built there."""
     if os.environ.get("SGMC_SANITIZER"):
         for name in ("_core", "corpus._tokenize", "corpus._wikitext"):
             file = importlib.import_module(f"pysgrld.{name}").__file__
@@ -94,7 +94,7 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
-    """Take what collection made out of reach of the garbage collector, which else visits it each time."""
+    """Exclude objects made in collection from garbage collection, which would visit them repeatedly."""
     gc.collect()
     gc.freeze()
 

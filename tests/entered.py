@@ -1,4 +1,4 @@
-"""The functions of the package that each test enters: a plugin that writes them for thresholds.py.
+"""Plugin that records, for thresholds.py, which functions of the package each test enters.
 
     pytest -p entered        with SGMC_ENTERED=FOLDER in the environment
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class Watch:
-    """Notes the code that runs, from `begin` to `end`, in all threads."""
+    """Recorder of the code run between `begin` and `end`, in all threads."""
 
     def __init__(self):
         self.codes, self.began = set(), 0.0
@@ -60,7 +60,7 @@ def pytest_runtest_protocol(item):
 
 
 def watch_command():
-    """Note what a forked command runs until it exits, on behalf of the test that started it."""
+    """Record what a forked command runs until it exits, for the test that started it."""
     if "SGMC_ENTERED" in os.environ and "PYTEST_CURRENT_TEST" in os.environ:
         watch, test = Watch(), os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
         atexit.register(watch.end, test)

@@ -1,4 +1,4 @@
-"""What tests give other processes to do: spawned ones can import it, as they cannot a test module."""
+"""Functions that tests run in other processes, which can import this module."""
 
 import os
 import time
@@ -11,7 +11,7 @@ def square(task, share):
 
 
 def fail_or_write(path, share):
-    """Fail where there is no path; else write there after half a minute."""
+    """Fail if the path is missing, else write to it after half a minute."""
     if not path:
         raise ValueError("no path")
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Small files in the shapes that databases, platforms and programs export, two works each.
+"""Small files in the forms exported by databases, platforms and programs, with two works each.
 
 Each has the texts `FIRST` and `SECOND`, in the fields that the export has for them; other values are made
 up. The shapes were written down from the documentation and from the use of these programs.
@@ -19,7 +19,7 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 class Export(NamedTuple):
-    """A file that a program exports.
+    """A file exported by a program.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Small real runs for the tests of the fault matrix: trained in this process or by the command."""
+"""Small real runs for tests of the fault matrix, trained in this process or by the command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def write_corpus(path, documents=60, seed=0):
-    """Write a text corpus of two kinds of documents over fifty words, one document a line."""
+    """Write a text corpus of two kinds of documents over fifty words, one document per line."""
     rng = random.Random(seed)
     words = [f"{a}{b}" for a in ("red", "blue", "green", "black", "white") for b in "abcdefghij"]
     lines = []
@@ -51,7 +51,7 @@ def write_corpus(path, documents=60, seed=0):
 
 
 class Silent:
-    """A reporter that says nothing and remembers what it was told.
+    """A silent reporter that stores what it is told.
 
     ``at`` is called with the iteration whenever one is done.
     """
@@ -83,7 +83,7 @@ class Silent:
 
 
 def train_here(folder, at=None, **changes):
-    """Train ``folder/corpus.txt`` into ``folder/run`` in this process; give what was said."""
+    """Train ``folder/corpus.txt`` into ``folder/run`` in this process; return the messages."""
     given = OPTIONS | {"out": str(folder / "run")}
     given |= {name.replace("_", "-"): value for name, value in changes.items()}
     given = {name: value for name, value in given.items() if value is not None}
@@ -93,12 +93,12 @@ def train_here(folder, at=None, **changes):
 
 
 def stop_at(step, number=signal.SIGUSR1):
-    """For ``at`` of `train_here`: send this process a signal when so many iterations are done."""
+    """Return a callback for `train_here` that sends a signal after the given iterations."""
     return lambda iteration: os.kill(os.getpid(), number) if iteration == step else None
 
 
 def stopped_here(folder, step, **changes):
-    """Train until a signal stops it after so many iterations."""
+    """Train until a signal stops training after the given iterations."""
     try:
         train_here(folder, stop_at(step), **changes)
     except Interrupted:
@@ -107,7 +107,7 @@ def stopped_here(folder, step, **changes):
 
 
 def sgmc(folder, *arguments, code=0, **kwargs):
-    """Run the command in a folder; check its exit code and that it never shows a traceback.
+    """Run the command in a folder; check its exit code and that it shows no traceback.
 
     Without other arguments of `subprocess.run` it is a fork of a process that has imported it.
     """
@@ -123,7 +123,7 @@ def sgmc(folder, *arguments, code=0, **kwargs):
 
 
 def command_line(**changes):
-    """`OPTIONS` as they are typed."""
+    """Return `OPTIONS` as command-line words."""
     given = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
     return [
         part
@@ -134,18 +134,18 @@ def command_line(**changes):
 
 
 def train_command(folder, *more, code=0, corpus="corpus.txt", **changes):
-    """Train by the command, into ``folder/run``."""
+    """Train into ``folder/run`` with the command."""
     out = ("--out", "run", *more)
     return sgmc(folder, "train", corpus, *command_line(**changes), *out, code=code)
 
 
 def checkpoints(folder):
-    """Checkpoints of ``folder/run``, newest first."""
+    """Return the checkpoints of ``folder/run``, newest first."""
     return sorted((folder / "run" / "checkpoints").glob("step-*"), reverse=True)
 
 
 def result(folder, run="run"):
-    """What must be the same bits: the newest state and all samples, by name."""
+    """Return what must be bit-identical: the latest state and all samples, by name."""
     path = folder / run
     newest = sorted((path / "checkpoints").glob("step-*"))[-1]
     files = [newest / "state.safetensors", *sorted((path / "samples").glob("[!.]*.safetensors"))]
@@ -153,7 +153,7 @@ def result(folder, run="run"):
 
 
 def sign_again(folder, change=None, **changes):
-    """Write a manifest that is whole and agrees with the state beside it, but says other things."""
+    """Write a manifest that is complete and matches the state, but has other claims."""
     content = read_manifest(folder)
     content["files"] = {"state.safetensors": digest_of(folder / "state.safetensors")._asdict()}
     content |= changes

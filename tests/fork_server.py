@@ -1,4 +1,4 @@
-"""Many starts of ``sgmc`` for the price of one: a process that has imported much, and forks.
+"""Many starts of ``sgmc`` at the cost of one, by a process that has imported much and forks.
 
 Run as a script it is the server: one JSON request a line on standard input, one answer a line on
 standard output. A child is what a shell would have started, with what it writes in files; only the
@@ -38,7 +38,7 @@ HANGS = 60.0
 
 
 class Server:
-    """The process that forks, from the side of a test."""
+    """The forking process, as seen from a test."""
 
     def __init__(self):
         self._start()
@@ -76,7 +76,7 @@ class Server:
         return json.loads(answer)
 
     def run(self, words, folder, *, text, seconds, plain=False, pipe=None, removed=False):
-        """Run ``sgmc`` to its end, as `subprocess.run` would.
+        """Run ``sgmc`` to its end, with the interface of `subprocess.run`.
 
         With `plain` as a user who is not root. SIGTERM asks it to end when it has opened a named pipe.
         The folder is `removed` when the process is in it.
@@ -103,7 +103,7 @@ class Server:
 
 
 def _is_read(pid, pipe, writer):
-    """Return whether a process opens a pipe before it ends; the pipe then has a writer, too."""
+    """Return True if a process opens a pipe before it ends, and then give the pipe a writer."""
     ended = os.pidfd_open(pid)
     writer.callback(os.close, ended)
     while not select.select([ended], [], [], 0.02)[0]:
@@ -115,12 +115,12 @@ def _is_read(pid, pipe, writer):
 
 @functools.cache
 def shared() -> Server:
-    """Return the server that all tests of a process share."""
+    """Return the server shared by all tests of a process."""
     return Server()
 
 
 def close() -> None:
-    """End that server, where there is one."""
+    """End that server, if there is one."""
     if shared.cache_info().currsize:
         shared().close()
 
@@ -129,7 +129,7 @@ def close() -> None:
 
 
 def _refuse_as_others():
-    """Take from root what no other user has: to read and write every file, whatever its mode.
+    """Take root's right to read and write every file away from this process.
 
     Files of root stay its own, so that Python's modules can be read. A user who is not root has nothing
     to lose here.
@@ -194,7 +194,7 @@ FORKS_SPAWNED = sys.version_info < (3, 14)
 
 
 def _fork_spawned():
-    """Start a server of Python's own kind, of what commands spawn; it has imported what this one has."""
+    """Start Python's own fork server, for processes spawned by commands, with the same imports."""
     resource_tracker.ensure_running()
     address = Path(tempfile.mkdtemp(prefix="sgmc-spawned-"), "socket")
     listener = socket.socket(socket.AF_UNIX)
@@ -204,7 +204,7 @@ def _fork_spawned():
     prepare = spawn.prepare
 
     def prepare_like_command(data):
-        """Take environment and output of the command, as a spawned process has them."""
+        """Set environment and output of the command, as in a spawned process."""
         command = Path("/proc", str(data.pop("command")))
         os.environ.clear()
         os.environ.update(data.pop("environment"))
@@ -230,7 +230,7 @@ def _fork_spawned():
 
 
 def _wait(pid, seconds):
-    """Exit code of a child; one that hangs is ended, and its stack shown."""
+    """Return a child's exit code; if the child hangs, end it and show its stack."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:  # of a server that was ended
@@ -247,7 +247,7 @@ def _wait(pid, seconds):
 
 
 def import_modules(package):
-    """Import all modules of a package but those that need an extra that is not installed, as mpi4py."""
+    """Import all modules of a package except those that need an extra that is missing."""
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         try:
             importlib.import_module(module.name)

@@ -1,4 +1,4 @@
-"""A small valid file of each format of the table in `pysgrld.corpus.formats`, by its name."""
+"""A small valid file of each format in the table of `pysgrld.corpus.formats`, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of every function of the core with numbers that no caller should hand in.
+"""Calls of every core function with numbers that no caller should pass.
 
 The functions and their integer arguments are read from ``pysgrld/_core.pyi``, so that
 tests/unit/test_kernels_hostile.py is red if one of them has no call here. `attack` makes calls in
@@ -47,7 +47,7 @@ PATIENCE = 20.0
 
 
 def documents(seed: int) -> dict[str, Any]:
-    """Random documents over all words; one of them is empty."""
+    """Random documents over all words, one of which is empty."""
     rng = np.random.default_rng(seed)
     x = rng.poisson(1.5, (DOCUMENTS, WORDS))
     x[2] = 0
@@ -60,7 +60,7 @@ def documents(seed: int) -> dict[str, Any]:
 
 
 def matrix(rows: int, k: int, seed: int) -> Any:
-    """Positive rows of ``k`` values, padded, which sum to 1 over the rows."""
+    """Positive, padded rows of ``k`` values, which sum to 1 over the rows."""
     out = core.zeros(rows, padded(k), "float32")
     out[:, :k] = np.random.default_rng(seed).dirichlet(np.full(rows, 0.5), k).T + 1e-3
     return out
@@ -72,7 +72,7 @@ def vector(k: int) -> Any:
 
 
 def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
-    """Arguments of a good call of every kernel, by name; after a hash, a variant."""
+    """Arguments of a valid call of every kernel, by name; a variant follows a hash."""
     key = {"seed": seed, "chain": 1, "step": 3}
     work, team = {"work": core.Workspace()}, {"threads": threads}
     docs = documents(seed)
@@ -294,7 +294,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
 
 
 class Case(NamedTuple):
-    """A kernel, a number of topics, and a value in one argument: everywhere, or in one cell."""
+    """A kernel, a number of topics, and a value placed in one argument: everywhere or in one cell."""
 
     kernel: str
     topics: int
@@ -304,7 +304,7 @@ class Case(NamedTuple):
 
 
 def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Names of the arguments that are floats, and whether they are arrays."""
+    """Return the names of float arguments, and whether they are arrays."""
     for name, x in arguments.items():
         first = x[0] if isinstance(x, list) else x
         if isinstance(first, np.ndarray) and first.dtype.kind == "f":
@@ -314,7 +314,7 @@ def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
 
 
 def functions() -> dict[str, dict[str, str]]:
-    """Return the annotated arguments of every function of ``_core.pyi``, by name."""
+    """Return the annotated arguments of every function in ``_core.pyi``, by name."""
     path = Path(__file__).parents[1] / "pysgrld/_core.pyi"
     found: dict[str, dict[str, str]] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -329,7 +329,7 @@ def functions() -> dict[str, dict[str, str]]:
 
 
 def integers_of(function: str) -> list[str]:
-    """Return the names of the arguments of a function that are integers, or arrays of them."""
+    """Return the names of a function's arguments that are integers or arrays of integers."""
     kinds = {"int", "Int32s", "Int64s", "Array"}
     return [
         name
@@ -340,7 +340,7 @@ def integers_of(function: str) -> list[str]:
 
 
 def integer_cases() -> list[Case]:
-    """Every case with an integer."""
+    """Return all cases with an integer."""
     return [
         Case(kernel, k, name, everywhere, value)
         for k in TOPICS
@@ -353,12 +353,12 @@ def integer_cases() -> list[Case]:
 
 
 def every_case() -> list[Case]:
-    """Every case: floats first."""
+    """Return all cases, those with floats first."""
     return cases() + integer_cases()
 
 
 def cases() -> list[Case]:
-    """Every case with a float."""
+    """Return all cases with a float."""
     return [
         Case(kernel, k, name, everywhere, value)
         for k in TOPICS
@@ -370,7 +370,7 @@ def cases() -> list[Case]:
 
 
 def with_integer(x: Any, value: int, everywhere: bool) -> Any:
-    """Return an argument with an integer in it: everywhere, or in its last cell.
+    """Return an argument with an integer placed everywhere in it, or in its last cell.
 
     Arrays have the value of their type that is nearest to it.
     """
@@ -386,7 +386,7 @@ def with_integer(x: Any, value: int, everywhere: bool) -> Any:
 
 
 def misaligned(x: Any) -> Any:
-    """Return a copy of an array, or of a list of arrays, in memory that is not aligned."""
+    """Return a copy of an array, or of a list of arrays, in unaligned memory."""
     if isinstance(x, list):
         return [misaligned(part) for part in x]
     out = np.frombuffer(bytearray(x.nbytes + 1), x.dtype, x.size, offset=1).reshape(x.shape)
@@ -396,7 +396,7 @@ def misaligned(x: Any) -> Any:
 
 
 def spoilt(x: Any, value: float, everywhere: bool) -> Any:
-    """A float argument with the value in it; of an array's cells, only real ones."""
+    """Return a float argument with the value placed in it, for arrays only in real cells."""
     if isinstance(x, float):
         return value
     if isinstance(x, list):
@@ -413,7 +413,7 @@ def spoilt(x: Any, value: float, everywhere: bool) -> Any:
 
 
 def check(kernel: str, arguments: dict[str, Any], result: Any) -> None:
-    """Refuse counts that are not those of the tokens."""
+    """Raise an error if counts are not those of the tokens."""
     kind = kernel.split("#")[0]
     if kind not in ("documents_gibbs", "documents_mean_field", "documents_deep"):
         return
@@ -430,7 +430,7 @@ def check(kernel: str, arguments: dict[str, Any], result: Any) -> None:
 
 
 def make(case: Case, seed: int = 1, threads: int = 1) -> str:
-    """Make the call of a case; give "result", or the name of the refusal."""
+    """Call a case; return "result", or the name of the refusal."""
     arguments = calls(case.topics, seed, threads)[case.kernel]
     before = arguments[case.argument]
     if isinstance(case.value, int):
@@ -448,7 +448,7 @@ def make(case: Case, seed: int = 1, threads: int = 1) -> str:
 
 
 def attack(numbers: list[int], seed: int = 1, threads: int = 1) -> list[str]:
-    """Make calls in processes that may crash or hang; give what is wrong with any of them."""
+    """Make calls in processes that may crash or hang; return all faults."""
     every, wrong, left = every_case(), [], list(numbers)
     while left:
         command = [sys.executable, __file__, str(seed), str(threads), *map(str, left)]

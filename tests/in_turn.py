@@ -1,4 +1,4 @@
-"""A communicator of any number of ranks, played in turn by one process."""
+"""A communicator for any number of ranks, simulated in turn by one process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pysgrld.corpus.minibatches import slice_of
 
 
 class InTurn(Communicator):
-    """Samples the slices of all ranks one after the other, and adds them up.
+    """Communicator that samples the slices of all ranks in turn and adds them up.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class InTurn(Communicator):
         self.ranks = ranks
 
     def collect(self, sample, batch):
-        """Sample the parts of a minibatch, and add up as ranks do; a kernel lends its arrays: copies."""
+        """Sample the parts of a minibatch and add them up as ranks do; copy the kernel's arrays."""
         sums, values = None, []
         for found in map(sample, self._parts(batch)):
             arrays = (*found.by_word, *found.sums)
@@ -34,7 +34,7 @@ class InTurn(Communicator):
         return Collected(tuple(sums[:n]), tuple(sums[n:]), values, batch.words)
 
     def _parts(self, batch):
-        """Cut the minibatch as ranks do."""
+        """Split the minibatch as ranks do."""
         for rank in range(self.ranks):
             cut = slice_of(range(len(batch.doc_ids)), rank, self.ranks)
             indptr = batch.indptr[cut.start : cut.stop + 1]
@@ -48,5 +48,5 @@ class InTurn(Communicator):
 
 
 def sum_of(a, b):
-    """The sum of two arrays of integers."""
+    """Return the sum of two integer arrays."""
     return a + b

@@ -1,10 +1,10 @@
-"""A listener of reading for tests (`pysgrld.corpus.reading.Listener`)."""
+"""A listener for reading in tests (`pysgrld.corpus.reading.Listener`)."""
 
 from pysgrld.errors import Severity
 
 
 class Lines(list):
-    """Lines of messages; `warnings` has the warnings again."""
+    """Lines of messages; `warnings` repeats the warnings."""
 
     def __init__(self):
         super().__init__()
@@ -21,7 +21,7 @@ class Lines(list):
 
 
 class Told:
-    """Keeps what it is told; ``at`` is called whenever it is told how far the reading is."""
+    """Listener that stores what it is told; ``at`` is called at every progress report."""
 
     def __init__(self, at=lambda: None):
         self.lines, self.at = Lines(), at

@@ -1,4 +1,4 @@
-"""Small stored corpora whose documents have names, for the tests of what is kept about documents."""
+"""Small stored corpora with named documents, for tests of what is stored about documents."""
 
 from __future__ import annotations
 

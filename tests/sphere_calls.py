@@ -1,4 +1,4 @@
-"""Points, documents and good arguments for tests of the kernels of points on spheres."""
+"""Points, documents and valid arguments for tests of the sphere kernels."""
 
 import numpy as np
 from oracles import sphere as oracle
@@ -15,7 +15,7 @@ CHARTS = ["root", "flat"]
 
 
 def wide(matrix):
-    """Columns padded with zeros to a multiple of 16, in double."""
+    """Return columns padded with zeros to a multiple of 16, in double."""
     matrix = np.asarray(matrix, np.float64)
     out = core.zeros(len(matrix), padded(matrix.shape[1]), "float64")
     out[:, : matrix.shape[1]] = matrix
@@ -23,7 +23,7 @@ def wide(matrix):
 
 
 def points(v, k, seed=0):
-    """Unit vectors (V, K), and velocities that are tangent to them."""
+    """Return unit vectors (V, K), and velocities tangent to them."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(v, k)) + 0.3
     x /= np.linalg.norm(x, axis=0)
@@ -35,7 +35,7 @@ def squares(v):
 
 
 def documents(n, v, seed=0):
-    """Sparse unit vectors (n, V), every seventh of them 0, and their form in compressed rows."""
+    """Return sparse unit vectors (n, V), every seventh one 0, also as compressed rows."""
     rng = np.random.default_rng(seed)
     dense = rng.normal(size=(n, v)) * (rng.random((n, v)) < max(0.1, 3 / v))
     dense[3::7] = 0.0
@@ -48,7 +48,7 @@ def documents(n, v, seed=0):
 
 
 def walking(n, k, chart="root", v=40, **changes):
-    """Arguments of `core.sphere_proportions`: documents of which every seventh is empty."""
+    """Return arguments of `core.sphere_proportions`; every seventh document is empty."""
     x, _ = points(v, k)
     _, of = documents(n, v)
     theta = np.random.default_rng(8).dirichlet(np.full(k, 3.0), n)
@@ -72,7 +72,7 @@ def walking(n, k, chart="root", v=40, **changes):
 
 
 def walked(call, **changes):
-    """All that comes of a call that leaves its start as it was."""
+    """Return all results of a call that leaves its start unchanged."""
     call = call | changes
     call["theta"] = call["theta"].copy()
     return (*core.sphere_proportions(**call), call["theta"])

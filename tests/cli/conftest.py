@@ -1,4 +1,4 @@
-"""What tests of the command share: the command, and runs that it has made."""
+"""Fixtures shared by tests of the command: the command itself, and runs made with it."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ SMALL = (
 
 
 class Started(subprocess.Popen):
-    """A process that does not outlive the test that it belongs to: one that failed would wait."""
+    """A process that is killed at the end of its test, because a failed one would go on waiting."""
 
     def __exit__(self, kind, *details):
         if kind is not None:
@@ -28,7 +28,7 @@ class Started(subprocess.Popen):
 
 
 class Sgmc:
-    """The command, run in a folder of its own as a person would.
+    """The command, run in its own folder as a user would run it.
 
     What a call waits for is a fork of a process that has imported all modules; what is given
     other arguments of `subprocess.run`, and all that is started, is a process of its own.
@@ -73,7 +73,7 @@ class Sgmc:
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
     def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity", corpus=BIBLE):
-        """Send a signal when the first evaluation is shown; give exit code and what was said."""
+        """Send a signal when the first evaluation appears; return the exit code and the output."""
         arguments = ("train", corpus, *base, "--out", out, "--eval-every", "15", *args)
         said = []
         with self.start(*arguments) as process:
@@ -94,7 +94,7 @@ def sgmc(tmp_path):
 
 @pytest.fixture(scope="module")
 def sgmc_module(tmp_path_factory):
-    """The same, in a folder that the tests of a module share."""
+    """The same command, in a folder shared by the tests of a module."""
     return Sgmc(tmp_path_factory.mktemp("shared"))
 
 
@@ -113,7 +113,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def several(tmp_path_factory):
-    """Three finished chains of the same, the latest under ./sgmc-runs. Not to be changed."""
+    """Three finished chains of such a run, the latest under ./sgmc-runs. Not to be changed."""
     command = Sgmc(tmp_path_factory.mktemp("several"))
     command("train", BIBLE, *SMALL, "--chains", "3")
     return command
@@ -121,7 +121,7 @@ def several(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def benched(tmp_path_factory):
-    """A folder with the results of a quick bench in first.json, and what it printed."""
+    """A folder with the results of a quick benchmark in first.json, and the benchmark's output."""
     command = Sgmc(tmp_path_factory.mktemp("benched"))
     done = command("bench", "--quick", "--json", "-o", "first.json", "--corpus", BIBLE)
     return command, done

@@ -1,4 +1,4 @@
-"""``sgmc topics --documents``, ``--word``, ``--by``, ``--along``: the page's facts in a terminal."""
+"""``sgmc topics --documents``, ``--word``, ``--by`` and ``--along``: facts of the page in a terminal."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ CHAPTERS = BIBLE.with_name("chapters.bible.csv")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run whose chapters have titles and books; 40 samples are kept."""
+    """A run whose chapters have titles and books, with 40 stored samples."""
     sgmc = Sgmc(tmp_path_factory.mktemp("answers"), (SGMC,))
     options = [
         "-k",
@@ -43,7 +43,7 @@ def asked(run, *question):
 
 @pytest.fixture(scope="module")
 def facts(run):
-    """What the page of the run says."""
+    """Return the facts on the run's page."""
     run("report", "bible", "--json", "facts.json", "-q")
     return json.loads((run.folder / "facts.json").read_text())
 

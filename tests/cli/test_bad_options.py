@@ -1,4 +1,4 @@
-"""Every option out of range, and every contradiction: exit 2, one line, before anything is read."""
+"""Out-of-range options and contradictions: exit code 2 and one line, before anything is read."""
 
 import pytest
 from click.testing import CliRunner

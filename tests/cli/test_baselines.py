@@ -1,4 +1,4 @@
-"""The baselines as runs: scores without samples, exact resumes, and options that they have no use for."""
+"""The baselines as runs: scores without samples, exact resumes, and refusals of options."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ def lines(run):
 
 
 def often(case):
-    """Return the mark of a case that another one fails with, tried by night alone."""
+    """Return the mark of a case that only runs at night, because another case fails with it."""
     return [pytest.mark.nightly] * (case in ("ovb", "hsvg kept", "sgrld kept"))
 
 

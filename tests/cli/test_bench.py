@@ -1,4 +1,4 @@
-"""`sgmc bench`: its structure and its refusals. Never how fast anything is."""
+"""`sgmc bench`: structure of its results, and its refusals. Never how fast anything is."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""``sgmc train --chains``: independent chains, stopped and continued as one."""
+"""``sgmc train --chains``: independent chains, stopped and resumed as one run."""
 
 import contextlib
 import fcntl
@@ -29,7 +29,7 @@ LONG = (*SMALL[:-1], "160", "--eval-every", "25")
 
 
 def digest(run):
-    """Of the newest checkpoint's state and all kept samples."""
+    """Return digests of the latest checkpoint's state and of all stored samples."""
     found = hashlib.sha256()
     newest = max((run / "checkpoints").glob("step-*"))
     found.update((newest / "state.safetensors").read_bytes())
@@ -50,14 +50,14 @@ def wait_for(what, seconds=60):
 
 
 def under_way(folder, number):
-    """Whether all chains have passed their first evaluation."""
+    """Return True if all chains have passed their first evaluation."""
     chains = chains_of(folder)
     return len(chains) == number and all((c / "metrics.jsonl").stat().st_size for c in chains)
 
 
 @contextlib.contextmanager
 def started(sgmc, *args):
-    """The command at work; killed where a test fails meanwhile."""
+    """The running command, which is killed if the test fails in the meantime."""
     with sgmc.start(*args) as process:
         try:
             yield process

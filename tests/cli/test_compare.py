@@ -1,4 +1,4 @@
-"""``sgmc compare`` as a person types it."""
+"""``sgmc compare`` as users type it."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ LEFT, RIGHT = "sgmc-runs/bible-scir", "twelve"
 
 @pytest.fixture(scope="module")
 def two(sgmc_module, trained):
-    """The command in a folder with a run of 8 topics, and one of 12 on the same. Not to be changed."""
+    """The command in a folder with runs of 8 and of 12 topics on the same corpus. Not to be changed."""
     shutil.copytree(trained.folder / "sgmc-runs", sgmc_module.folder / "sgmc-runs", symlinks=True)
     sgmc_module.train("-k", "12", "-q", out=RIGHT, base=SMALL[2:])
     return sgmc_module

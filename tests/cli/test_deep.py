@@ -1,4 +1,4 @@
-"""Deep LDA from the command line: layers, their topics, proportions and tree, and the same bits."""
+"""Deep LDA from the command line: layers, topics, proportions, tree, and identical bits."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""``sgmc diagnose`` as a person types it."""
+"""``sgmc diagnose`` as users type it."""
 
 import json
 import shlex
@@ -120,7 +120,7 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
 
 
 def longer(sgmc, run):
-    """Do what the diagnosis of a run says, to the letter."""
+    """Follow the advice of a run's diagnosis literally."""
     said = sgmc("diagnose", run).stdout
     assert "too few for more: train longer" in " ".join(said.split())
     (command,) = said.partition("Train longer with:\n")[2].splitlines()

@@ -1,4 +1,4 @@
-"""Commands in the README and in docs/ can be typed as they stand; the first print what is shown."""
+"""Commands in the README and docs/ work as printed, and the first ones print what is shown."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ def command(name):
 
 
 def in_blocks(page):
-    """Give the words of each command in a block of the page, without what the shell does with it."""
+    """Return the words of each command in a block of the page, without shell syntax."""
     text = re.sub(r"\\\n\s*", "", page.read_text())
     for line in re.findall(r"^    (?:\$ )?sgmc (?!--)(.*)", text, re.MULTILINE):
         line = re.split(r" [|>;]|&&| #|  +[a-zA-Z]|   +|[|;]", line)[0]
@@ -31,7 +31,7 @@ def in_blocks(page):
 
 
 def mentioned(page):
-    """Give the name and the options of each command that a sentence of the page mentions."""
+    """Return the name and options of each command that a sentence of the page mentions."""
     for line in re.findall(r"`sgmc ([a-z][^`]*)`", page.read_text()):
         name, *words = line.split()
         yield name, {w.split("=")[0] for w in words if re.match(r"--?[a-zA-Z]", w)}
@@ -56,7 +56,7 @@ def test_there_are_commands_to_be_typed():
 
 
 def shown(page):
-    """Give the lines of output that a page shows of training, of its score and of its topics."""
+    """Return the lines of output, score and topics that a page shows of training."""
     lines = page.read_text().splitlines()
     first = next(i for i, line in enumerate(lines) if line.strip().startswith("bible: "))
     last = max(i for i, line in enumerate(lines) if re.match(r" +\d+ +\d\.\d %", line))
@@ -80,7 +80,7 @@ def test_the_first_commands_print_what_is_shown(sgmc, bible):
 
 
 def test_the_first_commands_print_lines_as_they_are_shown(sgmc, bible):
-    """The same commands, ended early: what is learned differs, and nothing else does.
+    """Return the same commands with less training, which changes only what is learned.
 
     Red with: a page of an older default number of documents, of other headings or other units.
     """

@@ -1,4 +1,4 @@
-"""Documents' names on the command line: kept by training, shown, written, taken out again."""
+"""Documents' names on the command line: stored in training, shown, exported, and removed."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cli
 
 @pytest.fixture
 def sgmc(tmp_path, monkeypatch):
-    """The command, in a folder with twenty posts."""
+    """The command in a folder with twenty posts."""
     monkeypatch.chdir(tmp_path)
     records = [
         {

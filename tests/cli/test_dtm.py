@@ -1,4 +1,4 @@
-"""Topics over time from the command line: slices, scores, what is read of them, and the same bits."""
+"""Topics over time from the command line: slices, scores, outputs, and identical bits."""
 
 import csv
 import json
@@ -33,7 +33,7 @@ FAST = (
 
 
 def documents(rng, number, slices):
-    """Three themes of ten words; in the first one's a word rises and another one falls."""
+    """Write documents of three themes of ten words; in the first theme, one word rises and one falls."""
     for d in range(number):
         t = slices[d % len(slices)]
         theme = (d // len(slices)) % K

@@ -1,4 +1,4 @@
-"""``sgmc effect``: how topics go with columns, as a table, JSON, CSV and a picture; refusals."""
+"""``sgmc effect``: how topics depend on columns, as table, JSON, CSV and picture; refusals."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ TRAIN += (
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of documents whose words differ by party, and not by a coin; years are in a file."""
+    """A run of documents whose words depend on party but not on a coin; a file has their years."""
     sgmc = Sgmc(tmp_path_factory.mktemp("effect"), (SGMC,))
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.full(40, 0.1), 3)
@@ -166,7 +166,7 @@ def test_without_its_corpus_a_run_tells_nothing(run):
 
 @pytest.fixture(scope="module")
 def of_table(tmp_path_factory):
-    """A run of a CSV with columns that nobody asked for, and the file."""
+    """A run on a CSV file with columns that no option names, and the file."""
     folder = tmp_path_factory.mktemp("table")
     rows = ["title,text,party,day"]
     for i in range(60):

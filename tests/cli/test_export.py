@@ -1,4 +1,4 @@
-"""``sgmc export``: what each format can be asked for, what is said, and what is never replaced."""
+"""``sgmc export``: options of each format, messages, and files that are never replaced."""
 
 import shutil
 from importlib import import_module

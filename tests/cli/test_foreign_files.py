@@ -1,4 +1,4 @@
-"""The walk through foreign files: no command replaces or deletes a file that sgmc did not write.
+"""All commands with foreign files in the way: a file that sgmc did not write is never changed.
 
 Every option that names an output is tried on folders that are full of files of others. The names of these
 files are those that the commands themselves write, so that they collide; and every option that takes a
@@ -41,7 +41,7 @@ SMALL = (*SMALL, "--holdout", "5", "--sample-every", "1", "--exact-sweeps", "0",
 
 
 class Call(NamedTuple):
-    """How a command is called for one of its outputs.
+    """How to call a command for one of its outputs.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ SHARED = {
 
 
 def often(key, number):
-    """Return the mark of a call that writes as another one does."""
+    """Return the mark of a call that writes in the same way as another call."""
     return [pytest.mark.nightly] * bool({key, (*key, number)} & SHARED)
 
 
@@ -121,7 +121,7 @@ CALLS = [
 
 
 def commands(command=main, path=()):
-    """Every command with the words that call it."""
+    """Return every command, with the words that call it."""
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
@@ -131,7 +131,7 @@ def commands(command=main, path=()):
 
 
 def may_name_a_path(option):
-    """Whether an option takes a path, or a text that nothing is known of."""
+    """Return True if an option takes a path, or text of unknown meaning."""
     if not isinstance(option, click.Option) or option.is_flag:
         return False
     named = any(word in (option.metavar or "") for word in ("FILE", "DIR", "PATH", "RUN"))
@@ -158,7 +158,7 @@ def test_every_option_that_may_name_an_output_is_in_the_walk():
 
 @pytest.fixture(scope="module")
 def ready(sgmc_module):
-    """A corpus with columns, a stored one, and a run."""
+    """A corpus with columns, a stored corpus, and a run."""
     lines = []
     for i in range(40):
         words = "sea ship wind sail" if i % 2 else "bread oven flour yeast"
@@ -172,13 +172,13 @@ def ready(sgmc_module):
 
 
 def ended(command, *words):
-    """Run the command, however it ends."""
+    """Run the command, whatever its exit code."""
     typed = [*map(str, command.command), *map(str, words)]
     return fork_server.shared().run(typed, command.folder, text=True, seconds=240)
 
 
 def run(ready, each, out, *further, code=None):
-    """Run a command with its output at a path; return exit code and what was said."""
+    """Run a command with an output path; return the exit code and the output."""
     places = {"CORPUS": "corpus.jsonl", "BUILT": "built", "RUN": "run"}
     words = [places.get(word, word.replace("OUT", str(out))) for word in each.words]
     if "--" in words:
@@ -194,7 +194,7 @@ def run(ready, each, out, *further, code=None):
 
 
 def digests(folder):
-    """Digest of every file, and what links and pipes are, by path."""
+    """Return the digest of every file, and a description of links and pipes, by path."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -210,7 +210,7 @@ def digests(folder):
 
 
 def put(folder, name):
-    """Write a foreign file of a name."""
+    """Write a foreign file with the given name."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"a file of somebody\nby the name of {name}\n")
@@ -218,7 +218,7 @@ def put(folder, name):
 
 @pytest.fixture(scope="module")
 def written(ready, tmp_path_factory):
-    """The paths that every command with a folder writes into a free one, by command."""
+    """Return the paths that each command with an output folder writes into a free folder."""
     names = {}
     for key, calls in OUTPUTS.items():
         for number, each in enumerate(calls):
@@ -250,12 +250,12 @@ LEFT = [
 
 
 def left():
-    """All of `LEFT`, and a scratch folder of this host but for its checksum."""
+    """Write all of `LEFT`, and a scratch folder of this host with a wrong checksum."""
     return [*LEFT, f".sgmc-{os.uname().nodename}-01234567/thesis.txt"]
 
 
 def kept(before, after):
-    """Names of files whose contents changed, or that are missing."""
+    """Return the names of files that are changed or missing."""
     return [name for name, digest in before.items() if after.get(name) != digest]
 
 
@@ -375,7 +375,7 @@ def test_a_file_that_is_read_is_not_replaced_though_it_is_named(ready, line, out
 
 @pytest.fixture
 def copied(ready, sgmc):
-    """The command in a folder of its own, with copies of the corpora and the run."""
+    """The command in its own folder, with copies of the corpora and the run."""
     for name in ("run", "built"):
         shutil.copytree(ready.folder / name, sgmc.folder / name)
     shutil.copy(ready.folder / "corpus.jsonl", sgmc.folder)

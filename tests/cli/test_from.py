@@ -1,4 +1,4 @@
-"""``train --from``: topics that go on over a corpus that has grown."""
+"""``train --from``: topics that continue on a larger corpus."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ FAST = ("--exact-sweeps", "0", "--holdout", "20", "--max-df", "1.0", "--min-df",
 
 @pytest.fixture(scope="module")
 def texts():
-    """Documents of three themes, and later ones in which a fourth has words of its own."""
+    """Write documents of three themes, and later ones with a fourth theme that has its own words."""
     rng = np.random.default_rng(4)
     words = [f"w{i}" for i in range(V)] + [f"neu{i}" for i in range(NEW)]
     themes = [np.arange(20 * k, 20 * k + 20) for k in range(K)] + [np.arange(V, V + NEW)]
@@ -33,7 +33,7 @@ def texts():
 
 @pytest.fixture(scope="module")
 def parent(texts, tmp_path_factory):
-    """A folder with both parts of the corpus, and a run on the first; a name of a topic is given."""
+    """A folder with both parts of the corpus, and a run on the first part with one named topic."""
     folder = tmp_path_factory.mktemp("grown")
     for name, lines in zip(("old", "new"), texts, strict=True):
         (folder / f"{name}.txt").write_text("\n".join(lines))
@@ -56,7 +56,7 @@ def goes_on(parent, out, *more, code=0, name="new.txt"):
 
 
 def overlaps(one, two):
-    """What topics of the same numbers have in common, over the words of the first."""
+    """Return the overlap of topics with the same number, over the words of the first run."""
     a, b = (r.phi()[: len(one.vocabulary), : K + 1].T for r in (one, two))
     return np.minimum(a, b).sum(axis=1)
 

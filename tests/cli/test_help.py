@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cli
 
 
 def leaves():
-    """Words of every command that does something: those of a group with its name before them."""
+    """Return the words of every command that does something, including its group's name."""
     for name in COMMANDS:
         command = main.get_command(None, name)
         within = getattr(command, "commands", None)

@@ -1,4 +1,4 @@
-"""Text for people: tables keep to the width of the terminal, and nothing acts on it."""
+"""Text output: tables fit the terminal's width, and no text controls the terminal."""
 
 import ast
 import json

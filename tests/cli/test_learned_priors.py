@@ -1,4 +1,4 @@
-"""Learned priors as a person asks for them, reads them and takes them elsewhere."""
+"""Learned priors: how users request, read and export them."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Manual pages: what --help says is there, and groff reads them without a warning."""
+"""Manual pages: they have the text of --help, and groff reads them without a warning."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ def pages(tmp_path_factory):
 
 
 def plain(source):
-    """Text of a page without what is for groff."""
+    """Return a page's text without roff commands."""
     return source.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
 
 

@@ -1,4 +1,4 @@
-"""A Dirichlet-process mixture from the command line: scores, components, and the same bits."""
+"""A Dirichlet-process mixture from the command line: scores, components, identical bits."""
 
 import json
 import signal

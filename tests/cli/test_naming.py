@@ -1,4 +1,4 @@
-"""Names of topics by a command: ``sgmc topics --name-with``."""
+"""Names of topics given by a command: ``sgmc topics --name-with``."""
 
 import json
 import shutil
@@ -129,7 +129,7 @@ def test_a_command_that_reads_nothing_and_one_that_closes_its_output_are_waited_
 
 
 def is_gone(process):
-    """Return whether a process ends within seconds."""
+    """Return True if a process ends within the given seconds."""
     for _ in range(100):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

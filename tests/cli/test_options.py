@@ -1,4 +1,4 @@
-"""Options that several commands share: how documents are read."""
+"""Options shared by several commands, which concern how documents are read."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py",
 
 
 def options_named(files):
-    """Names of options in the text of messages: strings that are no docstrings."""
+    """Return the names of options in messages, which are all strings other than docstrings."""
     found = set()
     for file in files:
         tree = ast.parse(file.read_text())

@@ -1,4 +1,4 @@
-"""Paths that the system refuses to look up, and paths of another kind, in every option that takes one."""
+"""Paths that cannot be looked up, and paths of a wrong kind, for every option that takes a path."""
 
 import importlib
 import os
@@ -41,7 +41,7 @@ OTHERS = {
 
 
 class Use(NamedTuple):
-    """A place on a command line where a path may stand."""
+    """A place on a command line that takes a path."""
 
     command: tuple[str, ...]
     option: str
@@ -51,7 +51,7 @@ class Use(NamedTuple):
 
 
 def uses():
-    """List every option and argument of every command that takes a path."""
+    """List all options and arguments of all commands that take a path."""
 
     def walk(command, name):
         if isinstance(command, click.Group):
@@ -169,7 +169,7 @@ OUTPUTS = ("--out", "--folder", "--plot", "--picture", "--html", "--json")
 
 
 def line_of(use, path):
-    """Return the words of a command line with a path in the place of an option or an argument."""
+    """Return a command line with a path in place of an option's value or an argument."""
     line = LINES.get(str(use))
     if line is None and use.option.startswith("--"):
         line = (*LINES[" ".join(use.command)], use.option, PATH)
@@ -209,7 +209,7 @@ REFUSED = {2, 65, 66, 73, 74, 76}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a corpus and runs, and paths that are bad."""
+    """A folder with a corpus, runs, and bad paths."""
     place = tmp_path_factory.mktemp("paths")
     words = [" ".join(f"word{(i + j * j) % 23}" for j in range(9)) for i in range(40)]
     rows = [f"{i},{2000 + i % 5},{text}" for i, text in enumerate(words)]
@@ -236,7 +236,7 @@ def folder(tmp_path_factory):
 
 
 def names_in(folder):
-    """Return the paths in a folder, but for what commands leave in runs."""
+    """Return the paths in a folder, except what commands write into runs."""
     return {*folder.iterdir(), *(folder / "empty").iterdir()}
 
 
@@ -266,7 +266,7 @@ def test_a_path_of_any_kind_ends_with_a_documented_code(folder, use, kinds):
 
 
 def run(folder, line, pipe=None):
-    """Run a command as a user who is not root; SIGTERM ends it when it has opened a pipe."""
+    """Run a command as a user other than root; end it by SIGTERM after it has opened a pipe."""
     words = ["sgmc", *line]
     return fork_server.shared().run(words, folder, text=True, seconds=60, plain=True, pipe=pipe)
 

@@ -1,4 +1,4 @@
-"""Phrases from the command: found, looked at, and words in training and in inference."""
+"""Phrases on the command line: finding, viewing, and using them in training and inference."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``sgmc plan``: the needs of a training, and the warnings of ``sgmc slurm`` that follow from them."""
+"""``sgmc plan``: the needs of a training, and the warnings of ``sgmc slurm`` based on them."""
 
 import json
 

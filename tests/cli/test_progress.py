@@ -1,4 +1,4 @@
-"""The screen: bars on a terminal, lines in a log, and nothing that stops a run."""
+"""Progress output: bars on a terminal, lines in a log, and no effect on the run."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The page of a run: written whole, refused in a line, and names of topics in every output."""
+"""The page of a run: written completely, refused with one line, and with named topics."""
 
 import json
 import resource
@@ -19,7 +19,7 @@ RUN = "sgmc-runs/bible-scir"
 
 @pytest.fixture
 def copied(sgmc, trained):
-    """The command in a folder of its own, with a copy of the run that may be changed."""
+    """The command in its own folder, with a copy of the run that tests may change."""
     shutil.copytree(trained.folder / "sgmc-runs", sgmc.folder / "sgmc-runs", symlinks=True)
     return sgmc
 

@@ -1,4 +1,4 @@
-"""`sgmc reproduce`: its files and its refusals. Never whether a paper was right."""
+"""`sgmc reproduce`: its output files and its refusals. Never whether a paper was right."""
 
 import csv
 import signal
@@ -31,7 +31,7 @@ def docword(path, rng, documents, per_document):
 
 @pytest.fixture
 def matrix(sgmc):
-    """A folder as the authors' 20News, of 120 documents over 40 words."""
+    """A folder like the authors' 20News, with 120 documents over 40 words."""
     folder, rng = sgmc.folder / "news", np.random.default_rng(0)
     folder.mkdir()
     (folder / "vocab.news.txt").write_text("".join(f"w{i}\n" for i in range(40)))
@@ -46,7 +46,7 @@ def matrix(sgmc):
 
 @pytest.fixture
 def digits(sgmc):
-    """A folder as MNIST's, of 120 images of a bright bar each."""
+    """A folder like MNIST's, with 120 images of one bright bar each."""
     folder, rng = sgmc.folder / "digits", np.random.default_rng(0)
     folder.mkdir()
     grey = np.zeros((120, 10, 12), np.uint8)
@@ -224,7 +224,7 @@ def test_mnist_writes_the_atoms_of_every_layer(sgmc, digits):
 
 @pytest.fixture
 def parts(sgmc):
-    """A folder with training and test documents, of 120 and 30 documents over 40 words."""
+    """A folder with 120 training and 30 test documents over 40 words."""
     folder, rng = sgmc.folder / "wiki", np.random.default_rng(0)
     folder.mkdir()
     (folder / "vocab.wiki.txt").write_text("".join(f"w{i}\n" for i in range(40)))

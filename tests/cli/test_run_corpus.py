@@ -1,4 +1,4 @@
-"""Where the corpus of a run lies, and what is said when it is gone."""
+"""Where the corpus of a run is stored, and the message if it is missing."""
 
 from __future__ import annotations
 

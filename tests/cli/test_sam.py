@@ -1,4 +1,4 @@
-"""A spherical admixture model from the command line: the same bits, what is read of it, and refusals."""
+"""A spherical admixture model from the command line: identical bits, outputs, and refusals."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ ALGOS = {
 
 
 class Within:
-    """The command in this process, where starting it costs nothing, in a folder."""
+    """The command in a folder, called in this process to save its start-up time."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -45,7 +45,7 @@ def within(tmp_path):
 
 
 def write(folder):
-    """Write 80 documents of which each is of a subject, and some words of others."""
+    """Write 80 documents, each on one subject with some words of the other subjects."""
     rng, lines = random.Random(5), []
     for d in range(80):
         own = WORDS[(d % 3) * 20 :][:20]
@@ -64,7 +64,7 @@ def train(sgmc, algo, *args, out="run", code=0, corpus="docs.txt"):
 
 
 def arrays(folder):
-    """The bytes of all arrays of the newest of a run's checkpoints, or of its samples."""
+    """Return the bytes of all arrays in a run's latest checkpoint, or in its samples."""
     newest = max(p for p in folder.iterdir()) if folder.name == "checkpoints" else folder
     found = (p for p in newest.rglob("*") if p.suffix in (".npy", ".safetensors"))
     some = sorted((p.name, p.read_bytes()) for p in found)

@@ -1,4 +1,4 @@
-"""Stops, kills, threads and how often one looks: the same exported topics, byte for byte."""
+"""Exported topics are the same bytes for any stops, kills, threads and progress intervals."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""The search as a person types it: the same decisions whatever stops it, and however it is spread."""
+"""The search on the command line: the same decisions whatever stops it, and on any processes."""
 
 import json
 import os
@@ -28,7 +28,7 @@ PLACE = "sgmc-runs/planted-search"
 
 
 def write_planted(folder, name="planted", seed=3):
-    """Documents of two of four topics each, of twelve words each."""
+    """Write documents of two out of four topics, each topic with twelve words."""
     rng = np.random.default_rng(seed)
     lines = []
     for _ in range(240):
@@ -43,7 +43,7 @@ def decisions(folder):
 
 
 class Searched(NamedTuple):
-    """A search that is done: the folder that it was typed in, its tasks, and what was printed."""
+    """A finished search: its folder, its tasks, and its output."""
 
     folder: Path
     rounds: list[int]
@@ -53,7 +53,7 @@ class Searched(NamedTuple):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A search by tasks of an array, in this process; once it is stopped at once. Not to be changed."""
+    """A search by array tasks in this process, which is once stopped immediately. Not to be changed."""
     folder, rounds = tmp_path_factory.mktemp("search"), []
     write_planted(folder)
 
@@ -78,14 +78,14 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def fresh(tmp_path):
-    """A folder with the corpus, and nothing searched."""
+    """A folder with the corpus, in which no search has begun."""
     write_planted(tmp_path)
     return Sgmc(tmp_path)
 
 
 @pytest.fixture
 def within(whole, monkeypatch):
-    """Calls the command in this process, where the search that nothing has stopped is."""
+    """Call the command in this process, where the undisturbed search is."""
     monkeypatch.chdir(whole.folder)
 
     def call(*args, code=0, **env):
@@ -97,7 +97,7 @@ def within(whole, monkeypatch):
 
 
 def kill_in(command, *args, word):
-    """Kill a search and all its processes at once when a line has a word."""
+    """Kill a search and all its processes when a line contains the given word."""
     with command.start("search", "planted.txt", *args, start_new_session=True) as process:
         for line in process.stderr:
             if re.search(word, line):

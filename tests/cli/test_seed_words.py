@@ -1,4 +1,4 @@
-"""Topics that are guided by seed words, from the command: names, identity, places, the same bits."""
+"""Topics guided by seed words, from the command line: names, ids, places, identical bits."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""What is shown of several chains: what all say alike once, figures of each."""
+"""Output for several chains: common messages once, and the values of each chain."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A model that is a folder and a row: every command takes it, and it keeps every promise.
+"""A model that is a folder and a table row: all commands accept it, and all contracts hold.
 
 The folder is tests/skeletons/multinomial, the row is in tests/with_skeleton.py. Red with: ``--chains``
 whose processes know the models of the package only; a reader, a scorer or an option that is asked for
@@ -39,14 +39,14 @@ RUN = (
 
 @pytest.fixture(scope="module")
 def skeleton(tmp_path_factory, sgmc_module):
-    """The command with the skeleton in its table, in a folder with a finished run, ``whole``."""
+    """The command with the skeleton model in its table, in a folder with a finished run ``whole``."""
     command = type(sgmc_module)(tmp_path_factory.mktemp("skeleton"), SKELETON)
     command.train("--threads", "1", out="whole", base=RUN)
     return command
 
 
 def digest(run):
-    """Of the newest checkpoint's state and all kept samples."""
+    """Return digests of the latest checkpoint's state and of all stored samples."""
     newest = max((run / "checkpoints").glob("step-*"))
     files = [newest / "state.safetensors", *sorted((run / "samples").glob("step-*"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

@@ -1,4 +1,4 @@
-"""``sgmc slurm``: the scripts that it writes, run by a shell with a stand-in for SLURM, and refusals."""
+"""``sgmc slurm``: its scripts, run by a shell with a substitute for SLURM, and refusals."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ STRANGE = [
 
 
 def run(text, tmp_path, code=0, **environment):
-    """Run a script with programs in the place of SLURM's; give its exit code and what they got."""
+    """Run a script with substitutes for SLURM's programs; return the exit code and their input."""
     for name, does in {
         "srun": f'printf "%s\\n" "$@" > {tmp_path}/srun; exit {code}',
         "scontrol": f'echo "$@" > {tmp_path}/scontrol',
@@ -169,12 +169,12 @@ def test_what_no_array_can_be_is_refused(command, values, said):
 
 
 def typed_text(*words):
-    """Type ``sgmc slurm``, and return what it wrote."""
+    """Call ``sgmc slurm``, and return its output."""
     return CliRunner().invoke(main, ["slurm", *words])
 
 
 def typed(*words):
-    """Type words after ``sgmc slurm --time 1h --``, or all of them where they begin with an option."""
+    """Call ``sgmc slurm`` with the given words after ``--``, or with options first."""
     line = (
         ["slurm", *words] if words[0].startswith("-") else ["slurm", "--time", "1h", "--", *words]
     )

@@ -1,4 +1,4 @@
-"""The short chains that training begins with: stopped, killed, and on any number of threads."""
+"""The short chains at the start of training: stopped, killed, and on any number of threads."""
 
 import hashlib
 import signal
@@ -42,7 +42,7 @@ def test_it_is_said_how_training_begins(sgmc):
 
 
 def parts(run):
-    """Return the steps of the short chains that are stored, by number."""
+    """Return the steps of the stored short chains, by number."""
     names = (path.name.split("-") for path in (run / "short-chains").glob("part-*"))
     return {int(name[1]): int(name[3]) for name in names}
 

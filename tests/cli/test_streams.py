@@ -1,4 +1,4 @@
-"""Streams as a person uses them: one pass over standard input, stopped and continued."""
+"""Streams as users see them: one pass over standard input, stopped and resumed."""
 
 import gzip
 import hashlib
@@ -35,7 +35,7 @@ STREAM = (
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    """1,100 documents, as lines of text."""
+    """Write 1,100 documents as lines of text."""
     draw = np.random.default_rng(3)
     words = np.array([f"word{i}" for i in range(400)])
     lines = [" ".join(words[draw.zipf(1.5, 80) % 400]) for _ in range(1100)]

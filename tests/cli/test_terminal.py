@@ -1,4 +1,4 @@
-"""What a shell asks of ``sgmc``: completion, help, versions, and the list of runs."""
+"""What shells request from ``sgmc``: completion, help, versions, and the list of runs."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def typed(*words, code=0):
 
 
 def completed(line):
-    """What a shell is told of a line whose last word is begun: (type, value) pairs."""
+    """Return the completions of a command line with a partly typed last word, as (type, value)."""
     words = line.split(" ")
     given = {
         "_SGMC_COMPLETE": "bash_complete",
@@ -37,7 +37,7 @@ def completed(line):
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """A folder with runs by their names alone."""
+    """A folder of runs that only have names."""
     for name in ("bible-scir", "bible-gibbs", "news-scir"):
         (tmp_path / "sgmc-runs" / name).mkdir(parents=True)
         (tmp_path / "sgmc-runs" / name / "config.json").write_text("{}")

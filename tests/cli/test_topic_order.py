@@ -1,4 +1,4 @@
-"""Topics in files and JSON: in the order of their numbers, each with the same label everywhere."""
+"""Topics in files and JSON: sorted by number, each with the same label everywhere."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cli
 
 @pytest.fixture(scope="module")
 def run(trained, tmp_path_factory):
-    """A copy of a finished run of eight topics, of which a person has named one."""
+    """A copy of a finished run of eight topics, one of which the user has named."""
     place = shutil.copytree(
         trained.folder / "sgmc-runs" / "bible-scir", tmp_path_factory.mktemp("order") / "run"
     )

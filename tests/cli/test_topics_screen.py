@@ -1,4 +1,4 @@
-"""Topics on a terminal: a screenful, the greatest first, and those that are hardly used in one line."""
+"""Topics on a terminal: one screen, largest topic first, and inactive topics in one line."""
 
 import re
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cli
 
 @pytest.fixture
 def shown(trained, monkeypatch):
-    """Show the topics of a run of eight on a terminal of so many rows, or none."""
+    """Show a run's eight topics on a terminal with the given number of rows, or without one."""
 
     def show(rows, *options):
         monkeypatch.setattr(topics, "screen_rows", lambda: rows)

@@ -1,4 +1,4 @@
-"""Words of topics: the same, in the same order, wherever they are shown."""
+"""Words of topics are the same, in the same order, in every output."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ K, V = 5, 80
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Two runs of documents of sixty words, in which ten words are frequent in every topic."""
+    """Two runs on documents of sixty words, ten of which are frequent in every topic."""
     folder = tmp_path_factory.mktemp("words")
     rng = np.random.default_rng(4)
     topics = rng.dirichlet(np.full(V, 0.1), K)
@@ -50,7 +50,7 @@ def shown(*typed, columns="80"):
 
 
 def printed(text):
-    """Words of each topic in a table of one line for each."""
+    """Return the words of each topic from a table with one line per topic."""
     lines = re.findall(r"^ *(\d+) +[\d.]+ % .*?((?: w\d+)+)(.*)$", text, re.MULTILINE)
     return {int(k): words.split() for k, words, _ in lines}
 

@@ -1,4 +1,4 @@
-"""Small runs of every model, over documents that have names, columns and odd ids."""
+"""Small runs of every model, over documents with names, columns and odd ids."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ WORDS = [f"wörd{i}" for i in range(30)]
 
 
 def record(number, rng):
-    """A document of two topics, by its number; columns lack values here and there."""
+    """Return a document of two topics by its number; some columns lack values."""
     half = rng.integers(0, 15, 20) + 15 * (number % 2)
     return {
         "id": f"p {number}\tx",
@@ -40,7 +40,7 @@ def record(number, rng):
 
 @pytest.fixture(scope="session")
 def chains(tmp_path_factory):
-    """Gives the chains of a run of a model, trained for a moment at its first use."""
+    """Return the chains of a model's run, which is trained briefly at its first use."""
     folder, runs = tmp_path_factory.mktemp("runs"), {}
     rng = np.random.default_rng(2)
     lines = [json.dumps(record(number, rng)) for number in range(60)]
@@ -65,7 +65,7 @@ def chains(tmp_path_factory):
 
 @pytest.fixture
 def exported(chains, tmp_path):
-    """Exports a run of a model, its first chain or all together, and gives the folder."""
+    """Export a model's run, its first chain or all chains, and return the folder."""
 
     def give(name, to, *, out="out", draw=None, top=None, together=False, **asked) -> Path:
         row = FORMATS[to]

@@ -1,4 +1,4 @@
-"""Draws as netCDF-4, as xarray and ArviZ open them."""
+"""Draws in netCDF-4, as opened by xarray and ArviZ."""
 
 import resource
 import subprocess

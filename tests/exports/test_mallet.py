@@ -1,4 +1,4 @@
-"""MALLET's files, read by their grammar: one draw of z, and what follows from it."""
+"""MALLET's files, parsed by their grammar: one draw of z, and its consequences."""
 
 import gzip
 import re
@@ -14,7 +14,7 @@ from pysgrld.report.exports import mallet as module
 
 
 def state_of(folder):
-    """Read a state as MALLET does: lines of six fields between blanks, after three that tell."""
+    """Parse a state as MALLET does: lines of six fields after three header lines."""
     with gzip.open(folder / "state.gz", "rt", encoding="utf-8") as file:
         head = [next(file).rstrip("\n") for _ in range(3)]
         rows = [re.split(" ", line.rstrip("\n")) for line in file]

@@ -1,4 +1,4 @@
-"""Topics written for other programs: what is refused, and files that others can read."""
+"""Topics for other programs: refusals, and files that other programs can read."""
 
 import json
 

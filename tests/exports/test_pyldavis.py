@@ -1,4 +1,4 @@
-"""What LDAvis draws, against the formulas word by word, and what pyLDAvis prepares it from."""
+"""What LDAvis draws, compared with the formulas for each word and with pyLDAvis."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The R package in packaging/r: its example tables have the columns that are exported."""
+"""The R package in packaging/r: its example tables have the exported columns."""
 
 import csv
 import shutil

@@ -1,4 +1,4 @@
-"""Recipes of docs/exports.md, run as they stand against the libraries that they are for, every night."""
+"""Recipes of docs/exports.md, run every night as printed with the libraries they need."""
 
 import os
 import re
@@ -69,7 +69,7 @@ CHECKS = {
 
 
 def sections():
-    """Give each recipe by its heading: commands and code."""
+    """Return each recipe's commands and code, by its heading."""
     text = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
         heading = part.split("\n", 1)[0]
@@ -92,7 +92,7 @@ def sgmc(folder, *words):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two chains on the Bible, the latest run of a folder."""
+    """Two chains on the Bible, as the latest run of a folder."""
     place, data = tmp_path_factory.mktemp("recipes"), ROOT / "data"
     options = "-k 8 --minibatch 100 --sweeps 4 --warm-up 20 --iterations 200 --chains 2 -q"
     table = ("--metadata", str(data / "chapters.bible.csv"))

@@ -1,4 +1,4 @@
-"""Tables of topics, words and documents, as pandas and PyArrow read them."""
+"""Tables of topics, words and documents, as read by pandas and PyArrow."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a child of the server does where the plain command would not do (`forks.Forks.start`)."""
+"""What a child of the server does in place of the plain command (`forks.Forks.start`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def _at(acts):
-    """Call functions once each, when that many iterations are done: pairs (iterations, function)."""
+    """Call functions once each after the given iterations: pairs (iteration, function)."""
     from pysgrld.cli.progress import Screen
 
     shown, left = Screen.moved, sorted(acts, key=lambda act: act[0])
@@ -30,7 +30,7 @@ def _sgmc(args):
 
 
 def signal_at(step, numbers, *args):
-    """Get signals from itself when that many iterations are done."""
+    """Send signals to this process after the given iterations."""
 
     def act():
         for number in numbers:
@@ -41,7 +41,7 @@ def signal_at(step, numbers, *args):
 
 
 def signal_in(point, nth, numbers, *args):
-    """Get signals from itself at the nth time that a fail point is passed."""
+    """Send signals to this process at the nth passage of a fail point."""
     from pysgrld.run import files
 
     passed, hits = files.fail_point, []
@@ -66,7 +66,7 @@ def signal_in(point, nth, numbers, *args):
 
 
 def tell_step(place, *args):
-    """Write the iteration into a file after each one, for those who watch."""
+    """Write the iteration number to a file after each iteration."""
     from pysgrld.cli.progress import Screen
 
     shown = Screen.moved
@@ -82,14 +82,14 @@ def tell_step(place, *args):
 
 
 def interrupted_calls(*args):
-    """Have system calls interrupted by a timer's signal all the time."""
+    """Interrupt system calls by a timer's signal all the time."""
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
     _sgmc(args)
 
 
 def cut_at_read(number, place, *args):
-    """Have a file cut to half its length before the corpus is read for the nth time."""
+    """Truncate a file to half its length before the corpus is read for the nth time."""
     from pysgrld.corpus.vectors import Vector
 
     gather, reads = Vector.gather, []
@@ -105,7 +105,7 @@ def cut_at_read(number, place, *args):
 
 
 def slow_steps(seconds, *args):
-    """Take a while for every iteration, as a large model does."""
+    """Slow down every iteration, as for a large model."""
     from pysgrld.chain.blocks import BlockChain
 
     advance = BlockChain.advance
@@ -119,14 +119,14 @@ def slow_steps(seconds, *args):
 
 
 def as_nobody(*args):
-    """Run as a user who owns nothing here."""
+    """Run as a user who owns no files here."""
     os.setgid(65534)
     os.setuid(65534)
     _sgmc(args)
 
 
 def no_flock(*args):
-    """Run where the file system knows no locks, with one that beats often."""
+    """Run on a file system without locks, with a lock file that is updated often."""
     from pysgrld.run import _failpoints, lock
 
     _failpoints.arm("lock.flock:ENOLCK:1+")
@@ -135,7 +135,7 @@ def no_flock(*args):
 
 
 def limited_files(size, begin, end, *args):
-    """Let no file grow beyond a size, between two iterations."""
+    """Limit the size of files from one iteration on."""
     import resource
 
     def limit(soft):
@@ -147,7 +147,7 @@ def limited_files(size, begin, end, *args):
 
 
 def on_full_disk(leave, begin, end, *args):
-    """Train on a disk of its own that is full, but for some bytes, between two iterations.
+    """Train on a separate disk that becomes full, except for some bytes, between two iterations.
 
     Then train on until it is done, and copy the run to where others see it. Exit codes go to
     ``codes.json``; 99 says that mounting is not allowed here.
@@ -194,7 +194,7 @@ def on_full_disk(leave, begin, end, *args):
 
 
 def failing_fsync(nth, *args):
-    """Let the nth fsync of a file fail; exit 99 if that file is ever flushed again."""
+    """Make the nth fsync of a file fail; exit with 99 if the file is ever flushed again."""
     import errno
     import stat
 
@@ -220,14 +220,14 @@ def failing_fsync(nth, *args):
 
 
 def chain(task, told, orders):
-    """Stand in for the process of a chain: one that is "deaf" does nothing when it is asked to stop."""
+    """Replace the process of a chain; a "deaf" one ignores requests to stop."""
     if task == "deaf":
         signal.pause()
     told.send(("ended", (85, orders.recv(), "")))
 
 
 def build_killed_at(nth, *args):
-    """Note every step of a reading, and die at the nth change of files after the last of them."""
+    """Record every step of a reading, and exit at the nth file change after the last step."""
     import sys
 
     import pysgrld.corpus.open as reading

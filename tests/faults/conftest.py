@@ -1,4 +1,4 @@
-"""What tests of the fault matrix share, and the record of what they did.
+"""Fixtures of the fault matrix's tests, and the record of their trials.
 
 A test names its row with ``@pytest.mark.row(17)`` and says how many trials it made with the fixture
 ``trials``. With ``--fault-record FILE`` the outcome of every test is written there as JSON;
@@ -22,7 +22,7 @@ _TRIALS = pytest.StashKey[int]()
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    """A folder with corpus.txt and a finished run of it, never to be changed: copy it."""
+    """A folder with corpus.txt and a finished run on it, which tests must copy and not change."""
     folder = tmp_path_factory.mktemp("whole")
     write_corpus(folder / "corpus.txt")
     train_here(folder)
@@ -31,13 +31,13 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def copied(whole, tmp_path):
-    """A copy of `whole` for the test alone."""
+    """A copy of `whole` for a single test."""
     return Path(shutil.copytree(whole, tmp_path / "copy"))
 
 
 @pytest.fixture
 def trials(request):
-    """Say that so many trials were made and judged, each time so many more."""
+    """Record the given number of trials that were made and judged."""
 
     def add(n=1):
         request.node.stash[_TRIALS] = request.node.stash.get(_TRIALS, 0) + n
@@ -47,7 +47,7 @@ def trials(request):
 
 @pytest.fixture(scope="session")
 def fast(tmp_path_factory):
-    """Give folders on a file system in memory, where there is one: flushing them costs nothing."""
+    """Return folders on a file system in memory, if there is one, where flushing is free."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield lambda: tmp_path_factory.mktemp("forks")
@@ -58,7 +58,7 @@ def fast(tmp_path_factory):
 
 @pytest.fixture
 def forks(fast):
-    """Starts of ``sgmc`` in a folder of its own, each a fork of one process."""
+    """Starts of ``sgmc`` in a separate folder, each a fork of one process."""
     forks = Forks(fast())
     yield forks
     forks.close()
@@ -67,7 +67,7 @@ def forks(fast):
 
 @pytest.fixture(scope="module")
 def forks_of_module(fast):
-    """The same for what several tests of a file share."""
+    """The same, shared by several tests of a file."""
     return Forks(fast())
 
 

@@ -1,4 +1,4 @@
-"""Forge run folders: change one value of a run, recompute the digests, and try the commands that read it.
+"""Forge runs: change one value, recompute the digests, and try the commands that read the run.
 
     python tests/faults/forge.py --number 2000 [--seed 1] [--only sam] [-o forged.json]
 
@@ -92,7 +92,7 @@ TRAINING = [
 
 
 class Outcome(NamedTuple):
-    """The exit code of a command (None: it hung), its messages, and its peak memory in bytes."""
+    """A command's exit code (None if it hung), messages, and peak memory in bytes."""
 
     code: int | None
     messages: str
@@ -121,7 +121,7 @@ def run(folder: Path, words: list[str]) -> Outcome:
 
 
 def _child(folder: Path, words: list[str], messages: int) -> None:
-    """Run the command in this process, and end it."""
+    """Run the command in this process, and end the process."""
     code: Any = 70
     try:
         os.chdir(folder)
@@ -147,7 +147,7 @@ def _child(folder: Path, words: list[str], messages: int) -> None:
 
 
 def fault_of(outcome: Outcome, real: Outcome, base: int) -> str | None:
-    """Return the name of the fault of a command that has read a forged run; None if there is none."""
+    """Return the name of the fault that a command shows when it reads a forged run, or None."""
     if outcome.code is None:
         return "hang"
     if outcome.code < 0:
@@ -170,7 +170,7 @@ def fault_of(outcome: Outcome, real: Outcome, base: int) -> str | None:
 
 
 def prepare(folder: Path, kinds: list[str]) -> None:
-    """Train a small run of each kind in a folder of its own, ``KIND/run``, with the inputs beside it."""
+    """Train a small run of each kind in its own folder, ``KIND/run``, next to its inputs."""
     for kind in kinds:
         place = folder / kind
         place.mkdir(parents=True)
@@ -189,7 +189,7 @@ def prepare(folder: Path, kinds: list[str]) -> None:
 
 
 class Fault(NamedTuple):
-    """A command that has failed on a forged run."""
+    """A command that failed on a forged run."""
 
     number: int
     kind: str
@@ -202,7 +202,7 @@ class Fault(NamedTuple):
 def forgeries(
     folder: Path, numbers: Iterator[int] | range, kinds: list[str], commands: int, seed: int
 ) -> Iterator[list[Fault]]:
-    """Forge runs by their numbers, and yield the faults of each.
+    """Forge runs by number, and yield each run's faults.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def forgeries(
 
 
 def main() -> None:
-    """Forge as many runs as asked for, print the faults, and end with 1 if there are any."""
+    """Forge the requested number of runs, print the faults, and exit with 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--number", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
@@ -282,7 +282,7 @@ def main() -> None:
 
 
 def load() -> None:
-    """Import all of the package, so that a fork has it."""
+    """Import the whole package, so that forks have it."""
     import gc
     import importlib
     import pkgutil

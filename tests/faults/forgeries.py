@@ -1,4 +1,4 @@
-"""Changes of one value, type, shape, name or length in a run, with digests that agree with it.
+"""Changes of a single value, type, shape, name or length in a run, with matching digests.
 
 A digest shows damage, not intent: somebody who can write a folder can write its digests, too.
 """
@@ -47,7 +47,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def forge_record(record: Any, rng: random.Random) -> str:
-    """Change one value, key or length of a record, in place; return what was changed."""
+    """Change a value, key or length in a record, in place; return a description of the change."""
     path = rng.choice(list(_places(record)))
     parent = record
     for key in path[:-1]:
@@ -80,7 +80,7 @@ def forge_record(record: Any, rng: random.Random) -> str:
 
 
 def forge_array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]:
-    """Change one value, the type or the shape of an array."""
+    """Change a value, the type or the shape of an array."""
     way = rng.choice(["value", "value", "value", "all", "dtype", "shape", "shape", "length"])
     if way in ("value", "all") and array.size:
         new = array.copy()
@@ -130,7 +130,7 @@ def forge_array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]
 
 
 def forge_arrays(arrays: dict[str, np.ndarray], rng: random.Random) -> str:
-    """Change one array of several, in place, or its name; return what was changed."""
+    """Change one of several arrays, in place, or its name; return a description of the change."""
     name, way = rng.choice(list(arrays)), rng.random()
     if way < 0.05:
         del arrays[name]
@@ -164,7 +164,7 @@ def _manifests(place: Path) -> list[Path]:
 
 
 def _sign(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Write the manifests of a run anew, with a change and good digests."""
+    """Rewrite the manifests of a run with a change and valid digests."""
     for path in _manifests(place):
         content = unseal(path, path.read_bytes())
         change(content)
@@ -172,7 +172,7 @@ def _sign(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def _config(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Write the record of a run anew, with a change and good digests, in the manifests, too."""
+    """Rewrite the record of a run with a change and valid digests, also in the manifests."""
     path = place / "config.json"
     config = jsonio.unsealed(path.read_bytes(), path)
     change(config)
@@ -183,7 +183,7 @@ def _config(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def of_config(place: Path, rng: random.Random) -> str:
-    """Forge the record of the run."""
+    """Forge the record of a run."""
     said = []
 
     def change(config):
@@ -195,7 +195,7 @@ def of_config(place: Path, rng: random.Random) -> str:
 
 
 def of_manifest(place: Path, rng: random.Random) -> str:
-    """Forge the manifest of the newest checkpoint."""
+    """Forge the manifest of the latest checkpoint."""
     path = _manifests(place)[-1]
     content = unseal(path, path.read_bytes())
     said = forge_record(content, rng)
@@ -204,7 +204,7 @@ def of_manifest(place: Path, rng: random.Random) -> str:
 
 
 def of_state(place: Path, rng: random.Random) -> str:
-    """Forge an array of the newest checkpoint."""
+    """Forge an array in the latest checkpoint."""
     path = _manifests(place)[-1]
     state = path.with_name("state.safetensors")
     arrays = {name: array.copy() for name, array in view(state).items()}
@@ -218,7 +218,7 @@ def of_state(place: Path, rng: random.Random) -> str:
 
 
 def of_samples(place: Path, rng: random.Random) -> str:
-    """Forge an array of one kept sample, or of all alike."""
+    """Forge an array in one stored sample, or in all of them alike."""
     files = sorted((place / "samples").glob("*.safetensors"))
     if not files:
         return of_state(place, rng)
@@ -239,7 +239,7 @@ def of_samples(place: Path, rng: random.Random) -> str:
 
 
 def of_json(place: Path, rng: random.Random) -> str:
-    """Forge another record of the run, or of its stored corpora."""
+    """Forge another record of a run or of its stored corpora."""
     paths = [place / "status.json", place / "labels.json"]
     paths += [place / "corpus/meta.json", *sorted(place.glob("holdout/*/meta.json"))] * 3
     path = rng.choice(paths)
@@ -255,7 +255,7 @@ def of_json(place: Path, rng: random.Random) -> str:
 
 
 def of_metrics(place: Path, rng: random.Random) -> str:
-    """Forge a line of the metrics or of the log."""
+    """Forge a line in the metrics or the log."""
     path = place / rng.choice(["metrics.jsonl", "log.jsonl"])
     lines = path.read_text().splitlines()
     number = rng.randrange(len(lines))
@@ -273,7 +273,7 @@ def of_metrics(place: Path, rng: random.Random) -> str:
 
 
 def of_numpy(place: Path, rng: random.Random) -> str:
-    """Forge an array of a stored corpus, of the held-out documents, or the word counts."""
+    """Forge an array of a stored corpus or of the held-out documents, or the word counts."""
     paths = [place / "word-counts.npy", *sorted(place.glob("corpus/*.np[yz]"))]
     paths += sorted(place.glob("holdout/*/*.npz"))
     path = rng.choice(paths)
@@ -312,7 +312,7 @@ def of_numpy(place: Path, rng: random.Random) -> str:
 
 
 def _sign_corpus(path: Path) -> None:
-    """Write the digests of a file of a stored corpus anew, wherever its record has them."""
+    """Rewrite the digests of a stored corpus's file in all of its records."""
     record = path.with_name("meta.json")
     if not record.exists():
         return

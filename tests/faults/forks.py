@@ -1,4 +1,4 @@
-"""Many starts of ``sgmc`` for the price of one, each with fail points or a function of children.py."""
+"""Many starts of ``sgmc`` at the cost of one, with fail points or functions of children.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SMALL = (
 
 
 def write_corpus(path, documents=80, words=40, seed=0):
-    """UCI counts of random documents with a few topics' worth of structure."""
+    """Write UCI counts of random documents that have a few topics' structure."""
     rng = random.Random(seed)
     lines = []
     for document in range(1, documents + 1):
@@ -48,7 +48,7 @@ def write_corpus(path, documents=80, words=40, seed=0):
 
 
 class Child:
-    """A start that goes on while the test does."""
+    """A start that runs while the test continues."""
 
     def __init__(self, ask, pid, said):
         self.ask, self.pid, self.said, self.code = ask, pid, said, None
@@ -57,7 +57,7 @@ class Child:
         os.kill(self.pid, number)
 
     def wait(self):
-        """Exit code, or minus the number of the signal that ended it."""
+        """Exit code, or minus the number of the signal that ended the process."""
         if self.code is None:
             self.code = self.ask(wait=self.pid)
         return self.code
@@ -68,7 +68,7 @@ class Child:
 
 
 class Forks:
-    """Starts that have ``folder`` as their current one."""
+    """Starts whose current folder is ``folder``."""
 
     def __init__(self, folder):
         self.ask, self.folder = fork_server.shared().ask, folder
@@ -77,7 +77,7 @@ class Forks:
         self._children = []
 
     def close(self):
-        """End what a failed test has left running."""
+        """End all processes that a failed test left running."""
         for child in self._children:
             if child.code is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -104,12 +104,12 @@ class Forks:
         return child.stderr
 
     def train(self, out="run", *args):
-        """Arguments of the small run."""
+        """Return the arguments of the small run."""
         return "train", self.corpus, *SMALL, "--out", out, *args
 
 
 def wait_until(true, seconds=60.0):
-    """Wait for a condition; its value is given back."""
+    """Wait until a condition is true, and return its value."""
     end = time.monotonic() + seconds
     while not (value := true()):
         assert time.monotonic() < end, "waited in vain"

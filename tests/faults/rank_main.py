@@ -1,4 +1,4 @@
-"""A rank that a test starts: ``sgmc`` with something that happens in one of them.
+"""A rank started by a test: ``sgmc`` with a disturbance in one of the ranks.
 
 ``rank_main.py RANK ACT WHEN ARGUMENT...``: the act happens in that rank, before iteration WHEN (from 0),
 or before its short chain WHEN.
@@ -15,7 +15,7 @@ RANK = int(next(os.environ[n] for n in ("OMPI_COMM_WORLD_RANK", "PMI_RANK") if n
 
 
 def fails_to_read(corpus):
-    """What a node sees whose file system has lost the corpus."""
+    """Act as on a node whose file system has lost the corpus."""
     from pysgrld.errors import MissingInputError
 
     def take(self, ids):
@@ -25,7 +25,7 @@ def fails_to_read(corpus):
 
 
 def fails_to_sample():
-    """What a rank sees whose documents cannot be sampled."""
+    """Act as on a rank whose documents cannot be sampled."""
     from pysgrld.errors import NumericalError
     from pysgrld.models.token_topics import GibbsDocuments
 
@@ -36,7 +36,7 @@ def fails_to_sample():
 
 
 def fails_to_write():
-    """What the one who writes sees whose disk is full when all is done."""
+    """Act as on the writing rank if its disk is full at the end."""
     from pysgrld.errors import WriteError
     from pysgrld.train.run_writer import RunWriter
 
@@ -51,7 +51,7 @@ def fails_to_write():
 
 
 def fails_to_go_on():
-    """What the one who reads sees whose checkpoint is no state of the run."""
+    """Act as on the reading rank if its checkpoint is not a valid state of the run."""
     from pysgrld.errors import CheckpointError
     from pysgrld.train.loop import Training
 
@@ -79,7 +79,7 @@ def kill_launcher():
 
 
 def flip(part):
-    """Flip a bit of an array of the state."""
+    """Flip a bit in an array of the state."""
 
     def act(chain):
         array = getattr(chain.states["phi"], part)
@@ -110,7 +110,7 @@ def before_iteration(act, when):
 
 
 def in_short_chains(act, when):
-    """Act before one of the short chains of this rank, which leaves a file for each that it trains."""
+    """Act before one of this rank's short chains, each of which leaves a file."""
     from pysgrld.train.short_chains import ShortChain
 
     train = ShortChain.train
@@ -180,7 +180,7 @@ def main():
 
 
 def another_corpus(how):
-    """Let a rank find no corpus, or another one."""
+    """Make a rank find no corpus, or a different one."""
     from pathlib import Path
 
     from pysgrld.corpus import Corpus

@@ -1,4 +1,4 @@
-"""Runs of several ranks under the launcher of the ``mpich`` wheel, as tests start them."""
+"""Runs of several ranks under the launcher of the ``mpich`` wheel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = {
 
 
 class Ended:
-    """How a launch ended: the exit code of the launcher, and what all ranks said."""
+    """How a launch ended: the launcher's exit code, and the output of all ranks."""
 
     def __init__(self, code: int, said: str) -> None:
         self.code, self.said = code, said
@@ -35,7 +35,7 @@ class Ended:
 
 
 def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=60, **options):
-    """Train a small run in a folder that has corpus.txt; by one process without MPI where ranks is 0.
+    """Train a small run in a folder with corpus.txt, in one process without MPI if ranks is 0.
 
     ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.
     """
@@ -65,11 +65,11 @@ def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=60, **op
 
 
 def state(run, step=12):
-    """SHA-256 of the state after that iteration."""
+    """Return the SHA-256 of the state after the given iteration."""
     return digest_of(run / "checkpoints" / f"step-{step:08d}" / "state.safetensors").sha256
 
 
 def newest(run):
-    """Iterations of the newest checkpoint, which verifies."""
+    """Return the iterations of the latest checkpoint, which must verify."""
     found = RunDirectory.open(run).load_checkpoint(required=False)
     return found.step if found else 0

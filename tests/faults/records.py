@@ -1,4 +1,4 @@
-"""What two runs must have in common, and what a run may leave behind."""
+"""What two runs must have in common, and which files a run may leave."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
 
 
 def record(run):
-    """All of a run that is promised bit for bit."""
+    """Return all parts of a run that must be bit-identical."""
     newest = max((run / "checkpoints").glob("step-*"))
     paths = [newest / "state.safetensors", *sorted((run / "samples").iterdir())]
     found = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
@@ -22,30 +22,33 @@ def record(run):
 
 
 def metrics(run):
-    """The lines of metrics, but for times and speeds."""
+    """Return the lines of metrics without times and speeds."""
     lines = RunDirectory.open(run).read_metrics()
     return [{k: v for k, v in line.items() if k not in TIMES} for line in lines]
 
 
 def exported(forks, run):
-    """Digest of the topics that ``sgmc export`` writes."""
+    """Return the digest of the topics written by ``sgmc export``."""
     out = run.with_name(f"{run.name}-export")
     forks("export", run, "--to", "npy", "-o", out, "--force")
     return hashlib.sha256((out / "topics.npy").read_bytes()).hexdigest()
 
 
 def events(run, name=None):
-    """Events of ``log.jsonl``, of one name or all."""
+    """Return the events of ``log.jsonl``, with one name or all."""
     return [e for e in read_lines(run / "log.jsonl") if name in (None, e["event"])]
 
 
 def acknowledged(run):
-    """Step of the newest checkpoint that the log speaks of; 0 where there is none."""
+    """Return the step of the latest checkpoint in the log, or 0."""
     return max((e["step"] for e in events(run, "checkpoint")), default=0)
 
 
 def check_intact(run):
-    """The newest acknowledged checkpoint, or a later one, verifies. Gives its step, 0: none yet."""
+    """Check that the latest acknowledged checkpoint, or a later one, verifies.
+
+    Gives its step, 0: none yet.
+    """
     said = acknowledged(run)
     there = [r.step for r in list_checkpoints(run)]
     newest = max(there, default=0)
@@ -57,7 +60,7 @@ def check_intact(run):
 
 
 def left_behind(folder):
-    """Names of work in hand, anywhere below a folder."""
+    """Return the names of unfinished work anywhere below a folder."""
     return sorted(
         str(p.relative_to(folder))
         for p in folder.rglob(".*")

@@ -1,4 +1,7 @@
-"""The fault matrix: what may go wrong, and what must hold then. Tests name a row by its number."""
+"""The fault matrix: possible faults, and what must hold when they occur.
+
+Tests name a row by its number.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One kind of fault.
+    """A kind of fault.
 
     Attributes
     ----------

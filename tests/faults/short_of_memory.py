@@ -1,4 +1,4 @@
-"""Training while memory runs out, in a process of its own; row 58 of the fault matrix calls it.
+"""Training while memory runs out, in a separate process; used by row 58 of the fault matrix.
 
 ``short_of_memory.py new FOLDER SHIM STRIDE`` fails every STRIDEth allocation of the C++ code, one in
 a run, until a run gets through; ``short_of_memory.py space FOLDER TRIALS`` gives every trial a little
@@ -53,7 +53,7 @@ MOST = 2000
 
 
 def unlocked(folder):
-    """Whether a run that may be there can be locked."""
+    """Return True if a run, if it exists, can be locked."""
     if not (folder / "run" / "config.json").is_file():
         return True
     with contextlib.suppress(SgmcError), RunDirectory.open(folder / "run").lock():
@@ -62,7 +62,7 @@ def unlocked(folder):
 
 
 def twice_with_one_workspace(library):
-    """Fail the nth allocation of a kernel, and call it again with the workspace it had then."""
+    """Make the nth allocation of a kernel fail, then call it again with the same workspace."""
     wrong = []
     for topics in (4, 140):
         phi = core.zeros(6, -(-topics // 16) * 16, "float32")
@@ -105,7 +105,7 @@ def twice_with_one_workspace(library):
 
 
 def by_allocations(folder, shim, stride):
-    """Fail the nth allocation, for every ``stride``th n; yield how many trials, then what is wrong."""
+    """Make the nth allocation fail, for every ``stride``th n; yield the number of trials, then faults."""
     library = ctypes.CDLL(shim)
     write_corpus(folder / "corpus.txt")
     wrong = []
@@ -143,7 +143,7 @@ def by_allocations(folder, shim, stride):
 
 
 def in_a_child(folder, space, out):
-    """Run `sgmc train` in a child that may have so many bytes more; give its exit code."""
+    """Run `sgmc train` in a child with the given additional bytes of memory; return its exit code."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -168,7 +168,7 @@ def in_a_child(folder, space, out):
 
 
 def by_space(folder, trials):
-    """Give every trial a little more room, and after each that failed go on with all there is."""
+    """Give each trial slightly more memory, and after each failure continue with all memory."""
     for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
         importlib.import_module(module.name)  # what is not there yet could not be read
     write_corpus(folder / "corpus.txt")

@@ -1,4 +1,4 @@
-"""A private SLURM on the loopback interface: two nodes that are this machine."""
+"""A private SLURM cluster on the loopback interface, whose two nodes are this machine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 class Cluster:
-    """Started by `up`, ended by `down`; commands of SLURM are called by their names."""
+    """A cluster started by `up` and ended by `down`; SLURM's commands are methods of these names."""
 
     def __init__(self) -> None:
         # a short name, as that of a socket is limited
@@ -81,7 +81,7 @@ class Cluster:
         self.wait(lambda: self("sinfo", "-h", "-t", "idle", "-o", "%D", fine=True) == str(NODES))
 
     def down(self) -> None:
-        """End all that was started, by the pid files, and remove the folder."""
+        """End all started processes by their pid files, and remove the folder."""
         self("scancel", "--user=root", fine=True)
         self("scontrol", "shutdown", fine=True)
         for _ in range(50):
@@ -93,7 +93,7 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __call__(self, *command: str, fine: bool = False, cwd: Path | None = None) -> str:
-        """Run a command with this cluster's settings, and give what it printed."""
+        """Run a command with this cluster's settings, and return its output."""
         done = subprocess.run(
             command, env=self.environment, cwd=cwd, capture_output=True, text=True, timeout=60
         )
@@ -106,12 +106,12 @@ class Cluster:
         return "\n" + "\n".join(log.read_text().splitlines()[-20:]) if log.exists() else ""
 
     def state(self, job: str) -> dict[str, str]:
-        """Give what the controller says of a job, or of one of an array."""
+        """Return the controller's information on a job, or on a job of an array."""
         shown = self("scontrol", "show", "job", "-o", job)
         return dict(part.split("=", 1) for part in shown.split() if "=" in part)
 
     def wait(self, so, seconds: float = 60):
-        """Wait until something holds."""
+        """Wait until a condition holds."""
         end = time.monotonic() + seconds
         while not so():
             assert time.monotonic() < end, f"not within {seconds:g} s{self._log()}"

@@ -1,4 +1,4 @@
-"""Stop a training every few seconds for as long as you like, and see whether anything is different.
+"""Stop a training every few seconds for as long as requested, and look for differences.
 
     python tests/faults/soak.py --minutes 60 --every 20 [--corpus FILE] [--folder DIR]
 
@@ -47,27 +47,27 @@ OPTIONS = [
 
 
 def start(folder, corpus, name):
-    """Begin to train, or go on."""
+    """Start or resume training."""
     arguments = ["train", corpus, *OPTIONS, "--out", name]
     with (folder / f"{name}.log").open("a") as log:
         return subprocess.Popen([SGMC, *arguments], cwd=folder, stdout=log, stderr=log)
 
 
 def held(process):
-    """Descriptors and megabytes of a process."""
+    """Return the number of open descriptors and the megabytes of a process."""
     place = Path(f"/proc/{process.pid}")
     pages = int((place / "statm").read_text().split()[1])
     return len(list((place / "fd").iterdir())), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def reached(folder):
-    """Iterations of the newest checkpoint, 0 before the first."""
+    """Return the iterations of the latest checkpoint, or 0 before the first."""
     steps = [report.step for report in list_checkpoints(folder / "disturbed")]
     return steps[-1] if steps else 0
 
 
 def cycle(folder, corpus, number, seconds):
-    """One start and one stop; say what was seen, or what is wrong."""
+    """Make one start and one stop; return observations or faults."""
     process = start(folder, corpus, "disturbed")
     time.sleep(seconds)
     if process.poll() is not None:
@@ -114,7 +114,7 @@ def main():
 
 
 def compared(folder):
-    """Names of states and samples that both runs have, and of those that are not equal."""
+    """Return the names of states and samples that both runs have but that differ."""
     both = [folder / "disturbed", folder / "undisturbed"]
     same, different = [], []
     for pattern in ("checkpoints/step-*/state.safetensors", "samples/step-*.safetensors"):

@@ -1,4 +1,4 @@
-"""How soon training ends when it is told to: by SIGTERM, SIGINT or a time limit, from start to end.
+"""How soon training ends after SIGTERM, SIGINT or the time limit, at any time of a start.
 
     python tests/faults/stops.py [-k 20,200,2000] [--moments 10] [--corpus FILE] [-- OPTIONS...]
     python tests/faults/stops.py --kills 25 [--corpus FILE]
@@ -41,7 +41,7 @@ WAYS = ("SIGTERM", "SIGINT", "limit")
 
 
 class Stop(NamedTuple):
-    """A start that was told to stop.
+    """A start that was asked to stop.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Stop(NamedTuple):
 
 
 def last_checkpoint_seconds(run: Path) -> float:
-    """Return the seconds that the last checkpoint of a run took; 0 if there is none."""
+    """Return the seconds that a run's last checkpoint took, or 0 without a checkpoint."""
     try:
         lines = (run / "log.jsonl").read_text().splitlines()
     except OSError:
@@ -82,13 +82,13 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 
 
 def train(run: Path, corpus: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a training in the folder of a run."""
+    """Start training in the folder of a run."""
     command = [str(SGMC), "train", str(corpus), "--out", str(run), *options]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def stop(way: str, moment: float, run: Path, corpus: Path, options: Sequence[str]) -> Stop:
-    """Stop a training at a moment, and continue it for a few seconds."""
+    """Stop a training at a given moment, and resume it for a few seconds."""
     limit = ("--time-limit", f"{moment:.3f}s") if way == "limit" else ()
     began, before, cpu = time.monotonic(), os.times(), 0.0
     process = train(run, corpus, (*options, *limit))
@@ -113,7 +113,7 @@ def stop(way: str, moment: float, run: Path, corpus: Path, options: Sequence[str
 def stops(
     k: int, moments: int, corpus: Path = BIBLE, options: Sequence[str] = OPTIONS, ways=WAYS
 ) -> Iterator[Stop]:
-    """Stop trainings of K topics at so many moments, by each of the ways."""
+    """Stop trainings with K topics at the given number of moments, in each of the ways."""
     with tempfile.TemporaryDirectory() as folder:
         options = ("-k", str(k), *options)
         began, before = time.monotonic(), os.times()
@@ -127,7 +127,7 @@ def stops(
 
 
 class Kill(NamedTuple):
-    """A start that was killed after some seconds, and the iterations that are stored since then."""
+    """A start killed after some seconds, and the iterations stored since then."""
 
     moment: float
     iterations: int
@@ -135,7 +135,7 @@ class Kill(NamedTuple):
 
 
 def kills(number: int, corpus: Path | None = None, seed: int = 1) -> Iterator[Kill]:
-    """Kill a training of 50 topics again and again; the last one may have ended before."""
+    """Kill a training of 50 topics repeatedly; it may end by itself before the last kill."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         if corpus is None:
@@ -162,7 +162,7 @@ def kills(number: int, corpus: Path | None = None, seed: int = 1) -> Iterator[Ki
 
 
 def main() -> None:
-    """Print a row for each stop, or each kill."""
+    """Print a row for each stop or kill."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-k", default="20,200,2000")
     parser.add_argument("--moments", type=int, default=10)

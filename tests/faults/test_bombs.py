@@ -1,4 +1,4 @@
-"""Small files that unpack to much: libraries that hold a whole file are given bounded parts. Row 51."""
+"""Small files that unpack to large ones, which libraries receive only in bounded parts. Row 51."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST = 32 * 2**20
 
 @pytest.fixture
 def peak():
-    """The peak of the memory that Python has allocated during the test, in bytes."""
+    """Return the peak of Python's allocated memory during the test, in bytes."""
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -39,7 +39,7 @@ def read(folder, name, data, **options):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Parse small chunks of lists of works, so that a megabyte is much."""
+    """Parse reference lists in small chunks, so that a megabyte counts as much."""
     for name, size in (("CHUNK", 2**14), ("LONGEST", 2**16), ("LOOKED_AT", 2**16)):
         monkeypatch.setattr(records, name, size)
 
@@ -89,7 +89,7 @@ def test_abbreviations_are_known_to_all_entries_after_them(tmp_path, monkeypatch
 
 
 def workbook(sheet: bytes) -> bytes:
-    """A workbook with one sheet, as small as they can be."""
+    """Return a workbook with one sheet, as small as possible."""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     types = "http://schemas.openxmlformats.org/package/2006/content-types"
     package = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -119,7 +119,7 @@ def workbook(sheet: bytes) -> bytes:
 
 
 def row(number: int, **cells: str) -> bytes:
-    """A row of a sheet of Excel."""
+    """Return a row of an Excel sheet."""
     inner = "".join(
         f'<c r="{column}{number}" t="inlineStr"><is><t>{text}</t></is></c>'
         for column, text in cells.items()
@@ -128,7 +128,7 @@ def row(number: int, **cells: str) -> bytes:
 
 
 def open_document(rows: str) -> bytes:
-    """A spreadsheet of OpenDocument, as small as they can be."""
+    """Return an OpenDocument spreadsheet, as small as possible."""
     name = "urn:oasis:names:tc:opendocument:xmlns"
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -296,7 +296,7 @@ class Held:
 
 
 def stored(data: bytes, size: int, ends: list[int]) -> texts.StoredTexts:
-    """Texts in one frame, with the size and the ends that the archive claims."""
+    """Return texts in one frame, with the given claims about size and ends."""
     packed = np.frombuffer(data, np.uint8)
     return texts.StoredTexts(
         Held(packed), Held(np.array([len(packed), size])), Held(ends), Held(np.arange(len(ends)))

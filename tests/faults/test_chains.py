@@ -1,4 +1,4 @@
-"""Several chains of which one is suspended, silent or killed: the others end in order, it is named."""
+"""Several chains, one of which is suspended, silent or killed: it is named, and the others end."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ ENDLESS = command_line(iterations=10_000_000, eval_every="1h", checkpoint_every=
 
 
 class Heard:
-    """A teller that remembers what chains said."""
+    """A watcher that stores what chains report."""
 
     def __init__(self):
         self.lines = []
@@ -31,7 +31,7 @@ class Heard:
 
 @contextlib.contextmanager
 def chains(folder, *more, number=2):
-    """Chains at work in ``folder/all``, and the process that started them; none outlives the test."""
+    """Chains running in ``folder/all``, and the process that started them; all end with the test."""
     write_corpus(folder / "corpus.txt")
     command = [
         SGMC,
@@ -60,7 +60,7 @@ def status(folder):
 
 
 def ended(process, within=30):
-    """Exit code and what was said, in good time."""
+    """Return the exit code and the output, if in time."""
     said = process.communicate(timeout=within)[1]
     assert "Traceback" not in said
     return process.returncode, said
@@ -165,7 +165,7 @@ def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, tr
 
 
 def iter_until(lines, word):
-    """Give lines up to the one that has a word."""
+    """Return the lines up to the first with the given word."""
     for line in lines:
         yield line
         if word in line:

@@ -1,4 +1,7 @@
-"""Compressed inputs that are bombs, damaged, cut off, or several. Rows 51 and 52 of the matrix."""
+"""Compressed inputs that are bombs, damaged, truncated, or have several members.
+
+Rows 51 and 52 of the matrix.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def read(folder: Path, name: str, data: bytes, **options: object) -> Corpus:
 
 
 def refused(folder: Path, kind: str, data: bytes) -> CorpusError:
-    """The error of a text; nothing is left of the attempt."""
+    """Return the error for a text, and check that the attempt leaves no files."""
     with pytest.raises(CorpusError) as caught:
         read(folder, f"x.txt.{kind}", data)
     assert [path.name for path in folder.iterdir()] == [f"x.txt.{kind}"]
@@ -51,7 +54,7 @@ def refused(folder: Path, kind: str, data: bytes) -> CorpusError:
 
 
 def bomb(kind: str, members: int) -> Iterator[bytes]:
-    """Zeros, 64 MiB in each member."""
+    """Return zeros, 64 MiB in each member."""
     member = COMPRESS[kind](bytes(2**26))
     assert len(member) * 1000 < 2**26 or kind == "gz"  # level 1 of gzip makes 1:229
     return iter([member] * members)

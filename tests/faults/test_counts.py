@@ -1,4 +1,4 @@
-"""Files of counts that say what cannot be. Rows 45, 46 and 47 of the matrix."""
+"""Files of counts with impossible claims. Rows 45, 46 and 47 of the matrix."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HUGE = {"V + 1": 6, "2^31": 2**31, "2^32": 2**32, "2^63": 2**63, "10^400": 10**4
 
 
 def write(folder: Path, form: str, vocabulary: bool, d="3", w="3", c="1") -> tuple[Path, int]:
-    """The file, and the line of its third document."""
+    """Return the file, and the line of its third document."""
     name, before, line, after = FORMS[form]
     if vocabulary:
         (folder / "vocab.x.txt").write_text("a\nb\nc\nd\ne\n")
@@ -42,7 +42,7 @@ def write(folder: Path, form: str, vocabulary: bool, d="3", w="3", c="1") -> tup
 
 
 def refused(path: Path, folder: Path, line: int | None) -> str:
-    """What is said of a file that must be refused, in memory that does not depend on its claims."""
+    """Return the message on a refused file, read in memory that does not depend on its claims."""
     tracemalloc.start()
     try:
         with pytest.raises(CorpusError) as caught:

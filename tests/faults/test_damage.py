@@ -1,4 +1,7 @@
-"""Damaged checkpoints: refused, named, and the one before is used. Rows 28, 29, 32, 33, 34, 38."""
+"""Damaged checkpoints are refused and named, and the previous one is used.
+
+Rows 28, 29, 32, 33, 34, 38.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a run and of a corpus that were changed: what is read of them is said to be, by name.
+"""Changed files of a run or corpus are reported by name when they are read.
 
 benchmarks/damage.py does the same to every file, by every command.
 """

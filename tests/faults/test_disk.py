@@ -1,4 +1,4 @@
-"""Full disks, failing system calls, quotas: what was there stays, and nothing is lost in silence."""
+"""Full disks, failing system calls, quotas: existing data stay, and losses are reported."""
 
 import json
 import random
@@ -28,7 +28,7 @@ def undisturbed(forks_of_module):
 
 
 def judge(forks, run, code, expected, *args):
-    """The run went on, or ended with 74 and is intact; it ends like an undisturbed one."""
+    """Check that the run continued, or ended with 74 intact, and ends like an undisturbed one."""
     assert code in (0, 74)
     if code == 74:
         check_intact(run)

@@ -1,4 +1,4 @@
-"""Runs that somebody has forged, digests included: a result, or one line with a documented exit code."""
+"""Forged runs with valid digests: a result, or one line with a documented exit code."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ from pysgrld.run.tensors import describe
 
 
 def forge_state(folder, change):
-    """Change the arrays of the newest checkpoint, and sign it again."""
+    """Change the arrays of the latest checkpoint, and recompute its digests."""
     newest = checkpoints(folder)[0]
     arrays = load_file(newest / "state.safetensors")
     change(arrays)
@@ -59,7 +59,7 @@ def test_an_array_of_another_type_or_shape_is_named(copied, name, change, trials
 
 
 def forge_config(folder, change):
-    """Change the record of a run, and sign it and the checkpoints again."""
+    """Change the record of a run, and recompute its digests and those of checkpoints."""
     path = folder / "run/config.json"
     config = jsonio.unsealed(path.read_bytes(), path)
     change(config)
@@ -173,7 +173,7 @@ def test_a_sample_that_is_no_distribution_is_named(copied, value, problem, trial
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """A folder with a run that learned alpha, ``learned/run``, as `forgeries` needs it."""
+    """A folder with a run that learned alpha, ``learned/run``, as needed by `forgeries`."""
     load()
     folder = tmp_path_factory.mktemp("forged")
     prepare(folder, ["learned"])

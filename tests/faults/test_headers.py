@@ -1,4 +1,4 @@
-"""Checkpoints that say what is not so, under stale digests and under valid ones. Rows 30, 31, 35, 36."""
+"""Checkpoints with false claims, under stale and under valid digests. Rows 30, 31, 35, 36."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ VALUES = [
 
 
 def places(tree, path=()):
-    """Every node of a JSON value, by its path."""
+    """Yield every node of a JSON value, with its path."""
     yield path
     if isinstance(tree, dict | list):
         for key in tree if isinstance(tree, dict) else range(len(tree)):
@@ -170,7 +170,7 @@ def mutated(rng, tree):
 
 
 def scribbled(rng, text):
-    """Change one to three places of a text, without any sense."""
+    """Change one to three places of a text at random."""
     text = bytearray(text)
     for _ in range(rng.randint(1, 3)):
         place = rng.randrange(len(text))
@@ -187,7 +187,7 @@ def scribbled(rng, text):
 
 @pytest.fixture
 def training(copied, monkeypatch):
-    """What `train` has made when it reads the checkpoint of `copied`, before it does anything."""
+    """Return what `train` makes of the checkpoint of `copied` before it trains."""
     caught = []
     monkeypatch.setattr(Training, "go", lambda self: caught.append(self))
     train_here(copied, iterations=45)
@@ -195,7 +195,7 @@ def training(copied, monkeypatch):
 
 
 class Target:
-    """The newest checkpoint of a run, to be written over and put back."""
+    """The latest checkpoint of a run, to be overwritten and restored."""
 
     def __init__(self, folder):
         self.path = checkpoints(folder)[0]
@@ -212,7 +212,7 @@ class Target:
         (self.path / MANIFEST).write_bytes(sealed)
 
     def sign(self, content, head):
-        """Write a manifest that agrees with the state whatever its header says."""
+        """Write a manifest that matches the state, whatever the state's header claims."""
         self.write(b"", head)
         content = content | {"files": {STATE: digest_of(self.path / STATE)._asdict()}}
         (self.path / MANIFEST).write_bytes(seal(content))

@@ -1,4 +1,4 @@
-"""SIGKILL, at any time and at every point of the protocol."""
+"""SIGKILL at any time, and at every point of the protocol."""
 
 import random
 import shutil
@@ -48,7 +48,7 @@ POINTS = {
 
 @pytest.fixture(scope="module")
 def undisturbed(forks_of_module):
-    """Give the record, metrics and topics of runs that nobody disturbs, by their arguments."""
+    """Return the record, metrics and topics of undisturbed runs, by their arguments."""
     forks = forks_of_module
     known = {}
 

@@ -1,4 +1,4 @@
-"""Limits of the machine, odd surroundings, and numbers that are none. Rows 60, 61, 62."""
+"""Limits of the machine, unusual environments, and NaN or infinite numbers. Rows 60, 61, 62."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pysgrld.run.tensors import load
 
 @pytest.fixture
 def folder(whole, tmp_path):
-    """A folder with the corpus alone."""
+    """A folder with only the corpus."""
     shutil.copy(whole / "corpus.txt", tmp_path)
     return tmp_path
 
@@ -42,7 +42,7 @@ def folder(whole, tmp_path):
 
 
 def limited(limit, value):
-    """For ``preexec_fn``: lower a limit of the process to come."""
+    """Return a function for ``preexec_fn`` that lowers a limit of the new process."""
     return lambda: resource.setrlimit(limit, (value, value))
 
 
@@ -140,7 +140,7 @@ def test_fewer_processes_than_threads_that_were_asked_for(processes, folder, who
 
 @pytest.fixture
 def turkish(tmp_path):
-    """A folder with a text whose letters lose their case differently in Turkish."""
+    """A folder with a text whose letters change case differently in Turkish."""
     rng = random.Random(0)
     words = ["İstanbul", "ışık", "IŞIK", "straße", "iğne", "TITLE", "naïve", "日本語"]
     lines = [" ".join(rng.choices(words, k=9)) for _ in range(40)]

@@ -1,4 +1,4 @@
-"""Memory that is not there, and files that change under a run. Rows 56, 57, 58, 63, 81."""
+"""Missing memory, and files that change while a run uses them. Rows 56, 57, 58, 63, 81."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def folder(whole, tmp_path):
-    """A folder with the corpus alone."""
+    """A folder with only the corpus."""
     shutil.copy(whole / "corpus.txt", tmp_path)
     return tmp_path
 
@@ -111,7 +111,7 @@ def test_a_corpus_that_is_cut_while_training_starts_ends_it_in_a_sentence(name, 
 
 
 def docword(folder, documents, words, entries):
-    """Write counts in the UCI format, with the numbers as the vocabulary."""
+    """Write counts in the UCI format, with numbers as the vocabulary."""
     lines = [str(documents), str(words), str(len(entries))]
     lines += [" ".join(map(str, entry)) for entry in entries]
     (folder / "docword.big.txt").write_text("\n".join(lines) + "\n")
@@ -149,7 +149,7 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
 
 
 def peak_of(folder, *words):
-    """Run ``sgmc`` in a process of its own; return its peak of memory in MB, and its messages."""
+    """Run ``sgmc`` in a separate process; return its peak memory in MB, and its messages."""
     code = (
         "import logging, re, sys\n"
         "logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
@@ -214,7 +214,7 @@ def test_a_report_needs_no_more_memory_than_training(folder, trials):
 
 
 def short_of_memory(*arguments, **environment):
-    """Run the script of that name; give what it found wrong, and how many trials it made."""
+    """Run the script with the given name; return the faults it found, and its number of trials."""
     paths = os.pathsep.join([str(HERE.parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-P", HERE / "short_of_memory.py", *map(str, arguments)],
@@ -231,7 +231,7 @@ def short_of_memory(*arguments, **environment):
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory):
-    """The library that makes operator new fail; skipped where it cannot be built or used."""
+    """The library that makes operator new fail; tests are skipped if it cannot be built or used."""
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     if compiler is None or sys.platform != "linux":
         pytest.skip("no C++ compiler here to build failing_new.cpp with")

@@ -1,4 +1,4 @@
-"""Pipes, devices and files of no sensible size in place of what a run or a corpus is made of."""
+"""Pipes, devices and files of absurd size in place of the files of a run or a corpus."""
 
 import os
 import shutil
@@ -35,13 +35,13 @@ def device(path):
 
 
 def endless(path):
-    """Make a file of a terabyte that has no byte on the disk."""
+    """Create a sparse file of a terabyte, which takes no disk space."""
     path.touch()
     os.truncate(path, 1 << 40)
 
 
 def large(path):
-    """Make one that memory could just hold."""
+    """Create a file that would just fit into memory."""
     path.touch()
     os.truncate(path, 900 << 20)
 

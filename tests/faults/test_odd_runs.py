@@ -1,4 +1,4 @@
-"""Runs whose record or samples are well-formed and not this model's: 76, the file, no traceback."""
+"""Runs with a well-formed record or samples of another model: 76, the file, no traceback."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def trained(whole, tmp_path_factory):
-    """A folder with a corpus and a run of each model, with samples enough for intervals."""
+    """A folder with a corpus and a run of each model, with enough samples for intervals."""
     folder = tmp_path_factory.mktemp("models")
     shutil.copy(whole / "corpus.txt", folder)
     for kind, options in KINDS.items():
@@ -47,7 +47,7 @@ def trained(whole, tmp_path_factory):
 
 
 def spoilt(trained, folder, kind):
-    """A copy of a run that may be changed, beside the corpus."""
+    """A copy of a run that tests may change, next to the corpus."""
     shutil.copy(trained / "corpus.txt", folder)
     return shutil.copytree(trained / kind, folder / "run")
 

@@ -1,4 +1,4 @@
-"""Steps that leave what float32 holds, by every sampler that has steps. Row 74."""
+"""Steps that leave the range of float32, for every sampler with step sizes. Row 74."""
 
 from __future__ import annotations
 

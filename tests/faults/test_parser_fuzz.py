@@ -1,4 +1,4 @@
-"""Files that were good before something happened to them: row 55 of the matrix.
+"""Files that were valid before a random change: row 55 of the fault matrix.
 
 A file is written well and then changed here and there: bytes cut, doubled, exchanged, or numbers
 and signs put in that mean much to a parser. What is read is a corpus, or an error of ours that names
@@ -142,7 +142,7 @@ POLICIES = [
 
 
 def chosen(number: int, *options: list) -> list:
-    """One of each list."""
+    """Return one reference list of each kind."""
     found = []
     for some in options:
         number, at = divmod(number, len(some))
@@ -151,7 +151,7 @@ def chosen(number: int, *options: list) -> list:
 
 
 def changed(data: bytes, changes: list[int]) -> bytes:
-    """The file after something happened to it."""
+    """Return the file after a random change."""
     for number in changes:
         piece, change, size, place = chosen(
             number, PIECES, ["put", "over", "cut", "double", "flip", "end"], range(40), range(2**12)
@@ -174,7 +174,7 @@ def changed(data: bytes, changes: list[int]) -> bytes:
 
 
 def read(folder: Path, name: str, data: bytes, policy: tuple[str, bool, int]) -> bool:
-    """Read a file, and judge what comes of it; whether it is a corpus."""
+    """Read a file and judge the result; return True if it is a corpus."""
     (folder / "vocab.x.txt").write_bytes(WORDS)
     (folder / name).write_bytes(data)
     path = folder / ("docword.x.txt" if name == "vocab.x.txt" else name)

@@ -1,4 +1,4 @@
-"""A machine that loses power: what was never flushed may be gone, in any mixture.
+"""A power failure: changes that were never flushed may be lost, in any combination.
 
 A run is recorded as the system calls that it makes. For every moment of it the test makes the states
 in which the disk may then be: of each file what was flushed is there, and of the rest any first
@@ -24,7 +24,7 @@ PHI = np.array([[0.25, 0.75], [1, 0]], np.float32)
 
 
 class Recorder:
-    """Wraps system calls; ``trace`` holds what they did, by the numbers of files and folders."""
+    """Wrapper of system calls; ``trace`` has their effects, by numbers of files and folders."""
 
     def __init__(self, monkeypatch, root):
         self.root, self.trace, self.names = root, [], {"": 0}
@@ -104,7 +104,7 @@ class Recorder:
 
 
 def scenario(run):
-    """All that a run does to its folder; yields the step of each checkpoint as it is acknowledged."""
+    """Do all that a run does to its folder; yield each checkpoint's step when it is acknowledged."""
     with run.lock():
         step = 0
         for step in (1, 2, 3):
@@ -142,7 +142,7 @@ def recorded(monkeypatch, root):
 
 
 class Disk:
-    """What is on the disk for certain, and what was done since."""
+    """What is certainly on the disk, and the changes since then."""
 
     def __init__(self):
         self.kind, self.data, self.entries = {0: "folder"}, {}, {0: {}}
@@ -172,7 +172,7 @@ class Disk:
                         to.entries[ident][name] = target
 
     def after(self, survive, zeros):
-        """The disk after the power is gone: ``survive(ident, n)`` of n changes are on it."""
+        """Return the disk after a power failure that ``survive(ident, n)`` of n changes survived."""
         left = Disk()
         left.kind, left.data = self.kind, dict(self.data)
         left.entries = {ident: dict(names) for ident, names in self.entries.items()}
@@ -186,7 +186,7 @@ class Disk:
         return left
 
     def tree(self, ident=0):
-        """Nested pairs of names and contents, to be compared and written down."""
+        """Return nested pairs of names and contents, which can be compared and written."""
         if self.kind[ident] == "file":
             return self.data[ident]
         return tuple(sorted((name, self.tree(i)) for name, i in self.entries[ident].items()))
@@ -202,7 +202,7 @@ def write_down(tree, path):
 
 
 def states(disk, rng):
-    """Some of the states a disk may be in: extremes, each file or folder alone, and mixtures."""
+    """Yield some possible states of a disk: extremes, single files or folders, and mixtures."""
     waiting = list(disk.pending)
     yield disk.after(lambda i, n: 0, False)
     for zeros in (False, True):
@@ -215,7 +215,7 @@ def states(disk, rng):
 
 
 def problems(trace, folder, *, without=None, enough=None, every=1):
-    """Try every moment, of its states every so many; return what is wrong, and how many were tried."""
+    """Try every moment with some of its states; return the faults and the number of trials."""
     disk, rng, seen, wrong = Disk(), random.Random(7), set(), []
     promised = -1
     for kind, ident, what, point in trace:
@@ -236,7 +236,7 @@ def problems(trace, folder, *, without=None, enough=None, every=1):
 
 
 def check(tree, promised, folder):
-    """Open what is left; say what is wrong with it."""
+    """Open what is left on the disk; return a description of any fault."""
     place = folder / "after"
     shutil.rmtree(place, ignore_errors=True)
     write_down(tree, place)

@@ -1,4 +1,4 @@
-"""One chain over ranks of a real MPI: the same bits whatever their number, and what may go wrong."""
+"""One chain over ranks of a real MPI: identical bits for any number of ranks, and faults."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HELD = {
 
 
 def nightly_but(forms, *every_time):
-    """The forms, of which some are tried every time."""
+    """Return the kinds of trials, some of which are tried every time."""
     return [
         form if form in every_time else pytest.param(form, marks=pytest.mark.nightly)
         for form in forms
@@ -73,7 +73,7 @@ def nightly_but(forms, *every_time):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """A folder with a corpus, and the state of an undisturbed process by itself."""
+    """A folder with a corpus, and the final state of an undisturbed single process."""
     folder = tmp_path_factory.mktemp("ranks")
     write_corpus(folder / "corpus.txt")
     ended = ranks.train(0, folder)
@@ -83,7 +83,7 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """A folder with a corpus of 2,000 words, eight units of rows."""
+    """A folder with a corpus of 2,000 words, which is eight units of rows."""
     folder = tmp_path_factory.mktemp("wide")
     rng = random.Random(1)
     lines = (" ".join(f"w{rng.randint(0, 1999)}" for _ in range(90)) for _ in range(60))
@@ -120,7 +120,7 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
 
 
 def short_chains(folder):
-    """How many short chains each of three ranks has trained."""
+    """Return how many short chains each of three ranks trained."""
     return [len(list(folder.glob(f"short-{rank}-*"))) for rank in range(3)]
 
 

@@ -18,7 +18,7 @@ from pysgrld.run import list_checkpoints
 
 
 class Training:
-    """`sgmc train` in a process of its own, which writes all the time; a context manager."""
+    """`sgmc train` in a separate process that writes all the time; a context manager."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -43,7 +43,7 @@ class Training:
 
 @pytest.fixture
 def folder(whole, tmp_path):
-    """A folder with the corpus alone."""
+    """A folder with only the corpus."""
     shutil.copy(whole / "corpus.txt", tmp_path)
     return tmp_path
 
@@ -51,7 +51,7 @@ def folder(whole, tmp_path):
 @pytest.mark.row(27)
 @counts(150, 5_000)
 def test_readers_never_see_a_part(folder, trials, n):
-    """Everything that reads a run, in turn, while checkpoints, samples and lines are written.
+    """Call everything that reads a run, in turn, while checkpoints, samples and lines are written.
 
     Red with: a checkpoint written under its final name; one that retention deletes called damaged.
     """

@@ -1,4 +1,7 @@
-"""Going on: with what, from what, and never with something else. Rows 37, 39 to 41, 43, 44."""
+"""Resuming: with which options, from which state, and never with a different configuration.
+
+Rows 37, 39 to 41, 43, 44.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +161,7 @@ def test_a_sample_that_was_edited_is_named(copied, trials):
 
 
 def jump(monkeypatch, hours):
-    """From now on the clock of the day is so many hours off."""
+    """Shift the clock of the day by the given number of hours from now on."""
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + 3600 * hours)
 
@@ -190,7 +193,7 @@ def test_a_clock_that_is_set_moves_no_limit(hours, whole, tmp_path, trials, monk
 
 
 def _so_far():
-    """Seconds since this process started, from which limits count."""
+    """Return the seconds since this process started, from which limits count."""
     from pysgrld.run import boot_clock, process_start
 
     return boot_clock() - process_start()

@@ -1,4 +1,4 @@
-"""The table of faults and the tests of it agree."""
+"""The table of faults and its tests agree."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def marked():
-    """Numbers of all rows that a test beside this file names."""
+    """Return the numbers of all rows named by tests in this folder."""
     found = set()
     for path in HERE.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""Shards of a corpus that are built by an array of jobs: one is killed, and all are submitted again."""
+"""Shards of a corpus built by an array of jobs: one is killed, and all are submitted again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_shard_that_is_killed_is_named_and_built_by_the_same_array_again(forks
 
 
 def known(folder):
-    """Every byte of a corpus but texts as they are compressed, and the texts; not how it came to be."""
+    """Return a corpus's bytes except compressed texts and the record of its making, and its texts."""
     corpus = Corpus.open(folder)
     return corpus.about.texts(range(corpus.documents)), {
         str(path.relative_to(folder)): path.read_bytes()

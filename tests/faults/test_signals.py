@@ -1,4 +1,4 @@
-"""Signals, limits and suspension: a checkpoint, exit code 85, and the same model afterwards."""
+"""Signals, limits and suspension: a checkpoint, exit code 85, and then the same model."""
 
 import random
 import signal
@@ -29,7 +29,7 @@ def undisturbed(forks_of_module):
 
 
 def ended_by(run, number, step):
-    """The run was interrupted after that iteration, by that signal, and has its checkpoint."""
+    """Check that the run was interrupted by the signal after the iteration, with a checkpoint."""
     status = RunDirectory.open(run).status
     assert (status["state"], status["reason"]) == ("interrupted", signal.Signals(number).name)
     assert (status["step"], check_intact(run)) == (step, step)
@@ -39,7 +39,7 @@ def ended_by(run, number, step):
 @counts(4, 40)
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
-    """The reaction is counted in iterations: none is begun after the one that was under way.
+    """Count the reaction in iterations: none begins after the one that was running.
 
     Red with: the flag read every second iteration only.
     """
@@ -60,7 +60,7 @@ def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, t
 @pytest.mark.row(8)
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_from_outside_is_answered_within_an_iteration(forks, trials, number):
-    """The process is stopped to see where it stands, so that no clock has a say."""
+    """Suspend the process to see its iteration, so that no clock matters."""
     place = forks.folder / "step"
     child = forks.start(place, *forks.train("run", *ENDLESS), call="tell_step")
 

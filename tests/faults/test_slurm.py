@@ -1,4 +1,4 @@
-"""The scripts of ``sgmc slurm`` under a real SLURM: requeued, cancelled, and with a time limit.
+"""Scripts of ``sgmc slurm`` under a real SLURM: requeued, cancelled, and with a time limit.
 
 Skipped where SLURM or the rights to start it are missing; continuous integration installs it.
 """
@@ -51,7 +51,7 @@ def corpus(cluster, tmp_path_factory):
 
 @pytest.fixture
 def limited(cluster, corpus, tmp_path_factory):
-    """A job that ends by its time limit: SLURM knows none below a minute."""
+    """A job that ends by its time limit, which in SLURM is at least a minute."""
     folder = tmp_path_factory.mktemp("limited")
     train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
     words = [SGMC, *train, "--time-limit", "auto"]
@@ -64,25 +64,25 @@ def sgmc(cluster, *args, cwd=None):
 
 
 def submit(cluster, folder, *options, train):
-    """Write a script, submit it, and give the number of the job."""
+    """Write a script and submit it; return the job's number."""
     sgmc(cluster, "slurm", "-o", "job.sh", *options, "--", *train, cwd=folder)
     return cluster("sbatch", "--parsable", "job.sh", cwd=folder)
 
 
 def newest(run):
-    """Give the iteration of a run's newest checkpoint; 0 where there is none."""
+    """Return the iteration of a run's latest checkpoint, or 0."""
     if not (run / "config.json").exists():
         return 0
     return max((each.step for each in list_checkpoints(run)), default=0)
 
 
 def waiting(state, restarts):
-    """Say whether a job is in the queue again, for the so-manieth time."""
+    """Return True if a job is in the queue again, for the given time."""
     return (state["JobState"], state["Restarts"]) == ("PENDING", restarts)
 
 
 def digests(run):
-    """Give the digests of a finished run's last state and of its samples."""
+    """Return digests of a finished run's last state and of its samples."""
     states = sorted(run.glob("checkpoints/*/state.safetensors"))[-1:]
     files = states + sorted(run.glob("samples/*.safetensors"))
     assert len(files) > 2

@@ -1,4 +1,4 @@
-"""Stopping and going on, again and again. Row 65; `soak.py` beside this does it for hours."""
+"""Stopping and resuming, repeatedly. Row 65; `soak.py` beside this does it for hours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONS = {"samples": 4, "top_word_samples": 6, "eval_every": 7, "checkpoint_eve
 
 
 def held(folder):
-    """Descriptors of this process, its memory in bytes, and files of the run."""
+    """Return this process's descriptors and memory in bytes, and the run's files."""
     gc.collect()  # what is in a circle of references goes whenever Python looks
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
     return descriptors, rss_bytes(), sum(1 for path in (folder / "run").rglob("*"))

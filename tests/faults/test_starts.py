@@ -1,4 +1,4 @@
-"""Who may write: locks, folders that are read-only or gone, and starts that bring nothing."""
+"""Which process may write: locks, read-only or missing folders, and starts without progress."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every"
 
 
 def running(run):
-    """Wait until a run trains."""
+    """Wait until a run is training."""
     wait_until(lambda: (run / "config.json").exists() and events(run, "checkpoint"))
 
 
@@ -100,7 +100,7 @@ def test_a_folder_of_another_user_is_73_before_the_corpus_is_read(forks, trials)
 
 @pytest.mark.row(22)
 def test_a_read_only_file_system_is_73_before_the_corpus_is_read(forks, trials):
-    """A run that is there already, and a folder where there is none."""
+    """An existing run, and a folder without one."""
     forks(*forks.train("run", "--iterations", "5"))
     place = forks.folder / "read-only"
     place.mkdir()

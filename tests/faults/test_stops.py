@@ -1,4 +1,4 @@
-"""Training ends soon when it is told to, at any moment, and can be continued."""
+"""Training ends soon after a request, at any moment, and can be resumed."""
 
 import signal
 

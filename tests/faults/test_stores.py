@@ -1,4 +1,4 @@
-"""Stored corpora: what lies where one is put together, and one that is changed on disk."""
+"""Stored corpora: foreign files where one is built, and corpora changed on disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = CorpusOptions(min_df=1, max_df=1.0, stop_words="none")
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Give the contents of all files below a folder."""
+    """Return the contents of all files below a folder."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
@@ -39,7 +39,7 @@ def stored(text, tmp_path):
 
 
 def ways(text, stored, place):
-    """Every way to make a corpus called ``place``."""
+    """Yield every way to make a corpus called ``place``."""
     return {
         "build": lambda: build([str(text)], ALL, place, 1, Told()),
         "copy": lambda: build([str(stored)], CorpusOptions(), place, 1, Told()),
@@ -97,7 +97,7 @@ def test_a_link_in_the_folder_of_a_killed_process_is_not_followed(text, tmp_path
 
 @pytest.fixture
 def stopped(text, tmp_path):
-    """The work of a build of ``corpus`` into ``s`` that was interrupted."""
+    """The work folder of an interrupted build of ``corpus`` into ``s``."""
     many = tmp_path / "many.txt"
     many.write_bytes(text.read_bytes() * 4000)
     told = []
@@ -159,7 +159,7 @@ def test_a_copy_beside_a_build_of_that_name_is_refused_and_the_build_goes_on(
 
 @pytest.fixture
 def trained(text, tmp_path):
-    """A finished run beside its corpus, with a list of stop words and a vocabulary."""
+    """A finished run next to its corpus, with a list of stop words and a vocabulary."""
     (tmp_path / "stop.txt").write_text("reda\nredb\n")
     words = {word for line in text.read_text().splitlines() for word in line.split()}
     (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in sorted(words)))
@@ -230,7 +230,7 @@ def exchange_words(folder):
 
 
 def move_a_token(folder):
-    """Give a token of one word to the next one in its document: every figure stays as it was."""
+    """Move a token from one word to the next in its document, so that all totals stay the same."""
     counts = np.load(folder / "counts.npy")
     indptr = np.load(folder / "indptr.npy")
     at = next(i for i in range(len(counts) - 1) if counts[i] > 1 and i + 1 not in indptr)
@@ -240,7 +240,7 @@ def move_a_token(folder):
 
 
 def another_word(folder):
-    """Rename a word of a document to one that it does not have."""
+    """Rename a word of a document to a word that the document lacks."""
     indices = np.load(folder / "indices.npy")
     indptr = np.load(folder / "indptr.npy")
     words = int(indices.max()) + 1

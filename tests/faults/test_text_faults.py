@@ -1,4 +1,4 @@
-"""Text that is none, or too much, or nothing. Rows 48, 49 and 50 of the matrix."""
+"""Text that is invalid, too long, or empty. Rows 48, 49 and 50 of the matrix."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_text_that_is_not_utf8_stops_with_its_line_or_is_counted(
 
 @pytest.fixture
 def gigabyte(tmp_path):
-    """A pipe that gives ``before``, a GB without a newline, and ``after``."""
+    """A pipe that yields ``before``, a gigabyte without a newline, and ``after``."""
     writers = []
 
     def pour(path: Path, before: bytes, after: bytes) -> None:
@@ -154,7 +154,7 @@ REFUSED = {
 
 @pytest.fixture
 def sgmc(tmp_path, monkeypatch):
-    """The command in this process, in a folder of its own."""
+    """The command in this process, in its own folder."""
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 

@@ -1,4 +1,4 @@
-"""Values that are numbers, and that no model can work with: refused before anything is read."""
+"""Numeric values that no model can use are refused before anything is read."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_a_class_refuses_it_by_the_name_of_its_parameter(trials, made, name, val
 
 
 def far(word):
-    """Rows of SciPy with one word of 64 bits, which SciPy itself does not look at."""
+    """Return SciPy rows with a 64-bit word id, which SciPy itself does not check."""
     x = sparse.csr_matrix(X)
     x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
     x.indices[7] = word
@@ -59,7 +59,7 @@ def far(word):
 
 
 def few(word):
-    """Documents of the library with one word that may be too great."""
+    """Return `Documents` with one word id that may be too large."""
     return Documents(np.array([0, 2]), np.array([0, word], np.int32), np.array([1, 2], np.int32))
 
 

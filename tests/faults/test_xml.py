@@ -1,4 +1,4 @@
-"""Rows 53 and 54: XML that attacks its reader, and XML without measure."""
+"""Rows 53 and 54 of the fault matrix: XML that attacks its reader, and XML without limits."""
 
 from __future__ import annotations
 

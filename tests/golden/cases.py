@@ -1,4 +1,4 @@
-"""What the golden hashes are of: a small run of every model by every algorithm, and of their variants.
+"""Cases of the golden hashes: a small run of every model with every algorithm, and variants.
 
 ``python tests/golden/cases.py`` writes golden.json anew. Do that only where results for a seed are
 meant to change, and say so in the changelog.
@@ -104,7 +104,7 @@ _OF_THE_MACHINE = {"train_seconds", "wait_seconds", "tokens_per_second", "rss_by
 
 
 def write_corpus(path: Path) -> None:
-    """Write 200 documents over some 150 words in LDA-C form, the same on every machine."""
+    """Write 200 documents over about 150 words in LDA-C, identical on every machine."""
     rng = random.Random(5)
     lines = []
     for d in range(200):
@@ -119,7 +119,7 @@ def write_corpus(path: Path) -> None:
 
 
 def write_dated(path: Path) -> None:
-    """Write the same documents as text in JSON lines, each with a number of six as its time."""
+    """Write the same documents as text in JSON lines, each with one of six numbers as its time."""
     counted = path.with_suffix(".ldac")
     write_corpus(counted)
     with path.open("w") as file:
@@ -130,7 +130,7 @@ def write_dated(path: Path) -> None:
 
 
 def sgmc(*arguments: str) -> str:
-    """Run the command in this process and give what it printed."""
+    """Run the command in this process, and return its output."""
     from pysgrld.cli import main
 
     said = io.StringIO()
@@ -144,13 +144,13 @@ def _digest(*parts: bytes) -> str:
 
 
 def _folder(path: Path) -> str:
-    """One digest of all files of a folder, names included."""
+    """Return one digest of all files in a folder, including their names."""
     files = sorted(p for p in path.rglob("*") if p.is_file())
     return _digest(*(x for p in files for x in (p.name.encode(), p.read_bytes())))
 
 
 def _chain(path: Path, without: Collection[str] = ()) -> str:
-    """One digest of the arrays of a checkpoint: of counts as numbers, whatever library packed them."""
+    """Return a checkpoint's digest: of counts as numbers, whatever library compressed them."""
     import zstandard
 
     from pysgrld.models.samples import CELLS, TOKENS, TOPICS
@@ -165,7 +165,7 @@ def _chain(path: Path, without: Collection[str] = ()) -> str:
 
 
 def _samples(run: Path) -> str:
-    """One digest of all kept samples: of matrices if counts were stored, compressed by a library."""
+    """Return one digest of all stored samples: of matrices, if they are compressed counts."""
     from pysgrld.models.samples import TOKENS
     from pysgrld.reading.results import Results
 
@@ -177,7 +177,7 @@ def _samples(run: Path) -> str:
 
 
 def run_hashes(name: str, folder: Path) -> dict[str, str]:
-    """Digests of all that a person can get out of a run: by what it is."""
+    """Return digests of everything that a user can read from a run, by kind."""
     dated = name.startswith("dtm")
     corpus = folder / ("corpus.jsonl" if dated else "corpus.ldac")
     if not corpus.exists():
@@ -232,7 +232,7 @@ def _arrays(*arrays: np.ndarray) -> str:
 
 
 def estimator_hashes() -> dict[str, str]:
-    """Digests of what the estimators learn from a matrix."""
+    """Return digests of what the estimators learn from a matrix."""
     from pysgrld import LDA, DeepLDA, DPMixture
     from pysgrld.errors import ConvergenceWarning
 

@@ -1,4 +1,4 @@
-"""The same bits as before: topics, samples, checkpoints, scores and what is shown of every model.
+"""Topics, samples, checkpoints, scores and output of every model keep their bits.
 
 They are exact, on any x86-64 processor: some cases are run as on others, too. Mixtures take logarithms
 from the C library, and another one may round them differently. Elsewhere than on x86-64 (.ci/arm) all is
@@ -24,7 +24,7 @@ NUMPY = ("metrics", "checkpoint", "eval", "topics", "perplexity")
 
 
 def compared(name, found):
-    """Leave out, elsewhere than on x86-64, what NumPy computes; of mixtures their chain as well."""
+    """Leave out what NumPy computes on machines other than x86-64; for mixtures, the chain too."""
     if platform.machine() == "x86_64":
         return found
     own = (*NUMPY, "chain", "infer") if "dpmm" in name else NUMPY

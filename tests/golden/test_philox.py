@@ -1,4 +1,4 @@
-"""The generator gives the published answers, on every instruction set."""
+"""The generator gives the published values on every instruction set."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The generator of rows gives the published answers, on every instruction set."""
+"""The row generator gives the published values on every instruction set."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Golden cases in a process whose NumPy and BLAS take the processor for another one."""
+"""Golden cases in a process whose NumPy and BLAS are told to use another processor type."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(json.dumps({name: run_hashes(name, folder) for name in sys.argv[2:]}))
 
 
 def hashes_on(processor: str, names: list[str], folder: Path) -> dict[str, dict[str, str]]:
-    """Run cases as they would run on a processor, in a process of their own."""
+    """Run cases as on the given processor, in a separate process."""
     ours = {name: value for name, value in os.environ.items() if name not in _set_by_any()}
     # the package that the tests import: as it is installed, where that is so
     places = (Path(pysgrld.__file__).parents[1], Path(__file__).parents[1])

@@ -1,4 +1,4 @@
-"""Document completion with fixed topics, by enumeration of K^N assignments.
+"""Document completion with fixed topics, by enumerating K^N assignments.
 
 Patterson and Teh (2013), eq. 15: docs/internals/mathematics.md, "Document completion".
 """
@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 
 def theta_hat(phi: np.ndarray, words: list[int], alpha: float) -> np.ndarray:
-    """E[(alpha + n_dk) / (K alpha + N_d) | words, phi] for phi (V, K)."""
+    """Return E[(alpha + n_dk) / (K alpha + N_d) | words, phi] for phi (V, K)."""
     k = phi.shape[1]
     total, mean = 0.0, np.zeros(k)
     for z in product(range(k), repeat=len(words)):

@@ -1,4 +1,4 @@
-"""Deep LDA forwards, in NumPy: the joint law of everything, for many copies of a corpus at once.
+"""Forward simulation of deep LDA in NumPy: the joint distribution for many copies of a corpus.
 
 Arrays have a leading axis of copies, R, where 1 stands for all: phi[l] (R, K_{l-1}, K_l), r (R, K_L),
 theta[l] (R, D, K_l), c (R, D, L) with c[..., 0] = c^(2). Layers from 0; all gammas by their rates.
@@ -15,7 +15,7 @@ FLOOR = 1e-30
 
 
 class Prior(NamedTuple):
-    """Constants of the local variables."""
+    """Constants of the documents' local variables."""
 
     a0: float = 3.0
     b0: float = 2.5
@@ -24,7 +24,7 @@ class Prior(NamedTuple):
 
 
 class Locals(NamedTuple):
-    """Variables of documents, and the Poisson counts of their words, (R, D, V)."""
+    """Draw documents' variables, and the Poisson counts of their words, (R, D, V)."""
 
     theta: list[np.ndarray]
     c: np.ndarray
@@ -32,17 +32,17 @@ class Locals(NamedTuple):
 
 
 def gammas(rng, shape, rate):
-    """Gamma(shape, 1/rate), never below what the kernel stores."""
+    """Draw Gamma(shape, 1/rate), at least the minimum stored by the kernel."""
     return np.maximum(rng.gamma(shape) / rate, FLOOR)
 
 
 def mixed(phi, theta):
-    """Phi theta: shapes of the layer below, or means of the counts."""
+    """Return Phi theta: shapes of the layer below, or means of the counts."""
     return theta @ phi.transpose(0, 2, 1)
 
 
 def forward(rng, phi, r, documents, prior) -> Locals:
-    """Everything of documents, from the model (Cong et al. 2017, eq. 1)."""
+    """Draw everything about documents from the model (Cong et al. 2017, eq. 1)."""
     shape = np.broadcast_to(r[:, None, :], (len(r), documents, r.shape[1]))
     p = rng.beta(prior.a0, prior.b0, shape.shape[:2])
     c = [(1 - p) / p] + [rng.gamma(prior.e0, 1 / prior.f0, p.shape) for _ in phi[1:]]
@@ -54,13 +54,13 @@ def forward(rng, phi, r, documents, prior) -> Locals:
 
 
 def split(rng, y, phi, theta):
-    """Counts of words by topic, (R, D, K_{l-1}, K_l)."""
+    """Return word counts by topic, (R, D, K_{l-1}, K_l)."""
     weights = phi[:, None] * theta[:, :, None, :]
     return rng.multinomial(y, weights / weights.sum(axis=-1, keepdims=True))
 
 
 def tables(rng, n, shape):
-    """CRT(n, shape), customer by customer."""
+    """Draw CRT(n, shape), one customer at a time."""
     count = np.minimum(n, 1)
     for before in range(1, int(n.max(initial=0))):
         count += (rng.random(n.shape) * (shape + before) < shape) & (n > before)
@@ -68,7 +68,7 @@ def tables(rng, n, shape):
 
 
 def upward(rng, x, phi, theta, r):
-    """Counts of all layers: (A, n) for each, and the top layer's tables (R, D, K_L)."""
+    """Draw the counts of all layers, (A, n) each, and the top layer's tables (R, D, K_L)."""
     shapes = [mixed(topics, above) for topics, above in zip(phi[1:], theta[1:], strict=True)]
     shapes.append(np.broadcast_to(r[:, None, :], theta[-1].shape))
     counts, y = [], x
@@ -81,7 +81,7 @@ def upward(rng, x, phi, theta, r):
 
 
 def top_q(c):
-    """q^(L+1) of every document: q <- ln(1 + q / c), from 1."""
+    """Return q^(L+1) of each document by the recursion q <- ln(1 + q / c) from 1."""
     q = np.ones(c.shape[:-1])
     for rate in np.moveaxis(c, -1, 0):
         q = np.log1p(q / rate)
@@ -89,7 +89,7 @@ def top_q(c):
 
 
 def crt_pmf(n, shape, most=None):
-    """P(l), l = 0 .. most, of CRT(n, shape), customer by customer."""
+    """Return P(l), l = 0 .. most, of CRT(n, shape), one customer at a time."""
     p = np.zeros((n if most is None else most) + 1)
     p[0] = 1.0
     for before in range(n):
@@ -100,14 +100,14 @@ def crt_pmf(n, shape, most=None):
 
 
 def crt_moments(n, shape):
-    """Mean and variance of CRT(n, shape)."""
+    """Return the mean and variance of CRT(n, shape)."""
     mean = shape * (special.digamma(n + shape) - special.digamma(shape))
     spread = special.polygamma(1, n + shape) - special.polygamma(1, shape)
     return mean, mean + shape**2 * spread
 
 
 def tlasgr(phi, a, pace, z, edge=np.abs):
-    """One step of topics in columns, (V, K): eq. 13 to 15 and the authors' projection.
+    """Make one step of topics in columns, (V, K): eq. 13 to 15 and the authors' projection.
 
     ``a`` = eta + counts, ``pace`` = eps / M; ``edge`` brings back what left the simplex.
     """

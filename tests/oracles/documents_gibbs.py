@@ -1,4 +1,4 @@
-"""Gibbs sampling of token topics given phi, one token at a time in double.
+"""Gibbs sampling of token topics given phi, one token at a time in double precision.
 
 Patterson and Teh (2013), eq. 11: docs/internals/mathematics.md, "Documents of LDA".
 
@@ -19,7 +19,7 @@ DENSE_TOPICS = 128
 
 
 def uniforms(address: Address, entity: int, tokens: int, sweep: int) -> np.ndarray:
-    """The uniforms of one sweep: 64 tokens share 16 blocks, word by word."""
+    """Return the uniforms of one sweep: 64 tokens share 16 blocks, word by word."""
     groups = -(-tokens // 64)
     first = 16 * sweep * groups
     words = [address.block(first + j, entity) for j in range(16 * groups)]
@@ -28,19 +28,19 @@ def uniforms(address: Address, entity: int, tokens: int, sweep: int) -> np.ndarr
 
 
 def by_lane(size: int) -> np.ndarray:
-    """0..size-1 in the order in which a kernel sums them."""
+    """Return 0..size-1 in the order in which a kernel sums them."""
     return np.array(sorted(range(size), key=lambda k: (k % 16, k // 16)), int)
 
 
 def invert(p: np.ndarray, target: float) -> int:
-    """Index where the cumulative sum of ``p``, taken by lanes, passes ``target``."""
+    """Return the index at which the cumulative sum of ``p``, taken by lanes, exceeds ``target``."""
     order = by_lane(len(p))
     at = np.searchsorted(np.cumsum(p[order]), target, side="right")
     return int(order[min(at, len(p) - 1)])
 
 
 class Active:
-    """Topics that a document uses, by position; a new one takes the first idle position.
+    """The topics that a document uses, by position; a new one takes the first idle position.
 
     Once statistics are collected, positions are kept: new topics are appended.
     """
@@ -49,7 +49,7 @@ class Active:
         self.topics: list[int] = list(dict.fromkeys(z[z >= 0].tolist()))
 
     def draw(self, u: float, n: np.ndarray, phi: np.ndarray, alpha: float, collect: bool) -> int:
-        """Topic of a token: of the counted ones by weight n phi, or of all by phi alone."""
+        """Draw a token's topic: from counted topics by weight n phi, or from all by phi alone."""
         p = (n * phi)[self.topics] if self.topics else np.zeros(0)
         bucket = alpha * phi.sum()
         beyond = u * (p.sum() + bucket) - p.sum()

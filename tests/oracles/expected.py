@@ -1,4 +1,4 @@
-"""Collapsed variational inference of documents in double precision, given topics.
+"""Collapsed variational inference of documents given topics, in double precision.
 
 Asuncion, Welling, Smyth and Teh (2009), eq. 8; docs/internals/mathematics.md, "New documents".
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def counts(phi: np.ndarray, table: np.ndarray, alpha: float | np.ndarray, passes: int):
-    """Expected counts of topics (D, K), given phi (V, K) and counts of words (D, V)."""
+    """Return expected topic counts (D, K), given phi (V, K) and word counts (D, V)."""
     found = np.zeros((len(table), phi.shape[1]))
     for d, n in enumerate(table):
         share = phi / phi.sum(axis=1, keepdims=True)
@@ -23,7 +23,7 @@ def counts(phi: np.ndarray, table: np.ndarray, alpha: float | np.ndarray, passes
 
 
 def exact(phi: np.ndarray, words: list[int], alpha: np.ndarray) -> np.ndarray:
-    """Posterior mean of the counts of topics (K,) of one document, over all topics of its tokens."""
+    """Return a document's posterior mean topic counts (K,), summed over all topics of its tokens."""
     k, n = phi.shape[1], len(words)
     every = np.array(list(product(range(k), repeat=n)))
     tokens = (every[:, :, None] == np.arange(k)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""How a statistical test decides: fixed seeds, |z| < 4.5, p > 1e-5, sqrt(n) D < 2.2."""
+"""Decision rules of statistical tests: fixed seeds, |z| < 4.5, p > 1e-5, sqrt(n) D < 2.2."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ Z, P, KS = 4.5, 1e-5, 2.2
 
 
 def z_mean(sample: np.ndarray, expected: float) -> float:
-    """Score of the mean of independent values."""
+    """Return the z-score of the mean of independent values."""
     x = np.asarray(sample, np.float64)
     return float((x.mean() - expected) / (x.std(ddof=1) / np.sqrt(x.size)))
 
 
 def z_variance(sample: np.ndarray, expected: float, mean: float) -> float:
-    """Score of the variance about a known mean."""
+    """Return the z-score of the variance about a known mean."""
     return z_mean((np.asarray(sample, np.float64) - mean) ** 2, expected)
 
 
 def z_two(a: np.ndarray, b: np.ndarray) -> float:
-    """Score of the difference of the means of two independent samples."""
+    """Return the z-score of the difference between means of two independent samples."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     return float((a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size))
 
 
 def ks(sample: np.ndarray, cdf, above: float = 0.0) -> float:
-    """sqrt(n) sup |F_n - F| over values above ``above``: what is below may be flushed to zero."""
+    """Return sqrt(n) sup |F_n - F| over values above ``above``; lower ones may be flushed to zero."""
     x = np.sort(np.asarray(sample, np.float64).ravel())
     n = x.size
     first = int(np.searchsorted(x, above, side="right"))
@@ -36,19 +36,19 @@ def ks(sample: np.ndarray, cdf, above: float = 0.0) -> float:
 
 
 def ks_two(a: np.ndarray, b: np.ndarray) -> float:
-    """sqrt(n m / (n + m)) D of two samples."""
+    """Return sqrt(n m / (n + m)) D for two samples."""
     a, b = np.ravel(a), np.ravel(b)
     d = stats.ks_2samp(a, b, method="asymp").statistic
     return float(d * np.sqrt(a.size * b.size / (a.size + b.size)))
 
 
 def uniform_p(values: np.ndarray, bins: int) -> float:
-    """p of a chi-square test that integers in [0, bins) are uniform."""
+    """Return the p-value of a chi-square test that integers in [0, bins) are uniform."""
     return float(stats.chisquare(np.bincount(values, minlength=bins)).pvalue)
 
 
 def pmf_p(values: np.ndarray, pmf: np.ndarray, least: float = 10.0) -> float:
-    """p of a chi-square test that integers have probabilities ``pmf``; rare ones are pooled."""
+    """Return the p-value of a chi-square test for probabilities ``pmf``; rare integers are pooled."""
     expected = np.asarray(pmf, np.float64) * len(values)
     found = np.bincount(values, minlength=len(expected)).astype(float)
     assert len(found) == len(expected), "a value that cannot be"

@@ -1,4 +1,4 @@
-"""The dual potential of a Dirichlet posterior (Hsieh et al. 2018, section 3.7), in NumPy.
+"""The dual potential of a Dirichlet posterior (Hsieh et al. 2018, section 3.7) in NumPy.
 
 ``y`` (V - 1,): log of each word over the last; ``a`` (V,): prior and counts.
 """
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def primal(y):
-    """phi of y, (V,): without overflow, whatever y is."""
+    """Return phi given y, (V,), without overflow."""
     wide = np.append(y, 0.0)
     weights = np.exp(wide - wide.max())
     return weights / weights.sum()
 
 
 def potential(y, a):
-    """W(y) up to a constant."""
+    """Return W(y) up to a constant."""
     top = max(0.0, float(np.max(y)))
     return -np.dot(a[:-1], y) + a.sum() * (top + np.log(np.exp(-top) + np.exp(y - top).sum()))
 

@@ -6,7 +6,7 @@ from oracles.philox import Address, uniform53
 
 
 def permute(position: int, n: int, address: Address) -> int:
-    """Feistel rounds on the least even number of bits that holds n, walked until inside."""
+    """Apply Feistel rounds on the smallest even number of bits that fits n, until inside."""
     half = 1
     while 4**half < n:
         half += 1
@@ -21,5 +21,5 @@ def permute(position: int, n: int, address: Address) -> int:
 
 
 def uniform(entity: int, ordinal: int, address: Address) -> float:
-    """53 bits of the first two words of a block."""
+    """Return a uniform with 53 bits from the first two words of a block."""
     return uniform53(*address.block(ordinal, entity)[:2])

@@ -49,7 +49,7 @@ PURPOSES = {
 
 
 def philox(counter: tuple[int, ...], key: tuple[int, ...]) -> tuple[int, ...]:
-    """Ten rounds of Salmon et al. (2011): two multiplications, a swap, a Weyl sequence as key."""
+    """Apply ten rounds (Salmon et al. 2011): two multiplications, a swap, and a Weyl key sequence."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(10):
@@ -60,7 +60,7 @@ def philox(counter: tuple[int, ...], key: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Address:
-    """All randomness of one (seed, chain, purpose, stream of the block, iteration)."""
+    """All random numbers of one (seed, chain, purpose, stream of the block, iteration)."""
 
     def __init__(self, seed: int, chain: int, purpose: str, step: int, stream: int = 0) -> None:
         number = PURPOSES[purpose] + 256 * stream
@@ -69,20 +69,20 @@ class Address:
         self.chain = chain
 
     def block(self, j: int, entity: int) -> tuple[int, ...]:
-        """Four words: block ``j`` of an entity."""
+        """Return the four words of block ``j`` of an entity."""
         return philox((j & MASK, entity & MASK, entity >> 32, self.chain), self.subkey)
 
 
 def uniform24(word: int) -> float:
-    """In [0, 1), 24 bits."""
+    """Return a uniform in [0, 1) with 24 bits."""
     return (word >> 8) * 2.0**-24
 
 
 def uniform_open(word: int) -> float:
-    """In (0, 1), 31 bits; the kernels round it to float32."""
+    """Return a uniform in (0, 1) with 31 bits, which the kernels round to float32."""
     return ((word >> 1) + 0.5) * 2.0**-31
 
 
 def uniform53(high: int, low: int) -> float:
-    """In (0, 1), 53 bits of two words."""
+    """Return a uniform in (0, 1) with 53 bits from two words."""
     return ((((high << 32) | low) >> 11) + 0.5) * 2.0**-53

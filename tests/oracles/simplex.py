@@ -1,4 +1,4 @@
-"""Steps of unnormalised topics, dense and in double: ``g`` is (V, K), ``counts`` N_kw is (V, K)."""
+"""Steps of unnormalised topics, dense and in double: ``g`` and the counts N_kw are (V, K)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import special, stats
 
 
 def simplex_start(shape, scale, seed, chain, stream):
-    """Gamma(1) by inversion: block k of word row w."""
+    """Draw Gamma(1) by inversion, from block k of word row w."""
     address = Address(seed, chain, "init", 0, stream)
     v, k = shape
     u = [[uniform_open(address.block(j, w)[0]) for j in range(k)] for w in range(v)]
@@ -17,22 +17,22 @@ def simplex_start(shape, scale, seed, chain, stream):
 
 
 def simplex_phi(g):
-    """Normalised over words."""
+    """Return rows normalised over words."""
     return g / g.sum(axis=0)
 
 
 def simplex_relax(g, counts, eta, h):
-    """Mean of the CIR transition (Baker et al. 2018, corollary 3.2)."""
+    """Return the mean of the CIR transition (Baker et al. 2018, corollary 3.2)."""
     return g * np.exp(-h) + (eta + counts) * -np.expm1(-h)
 
 
 def sgrld_normals(shape, seed, chain, step, stream):
-    """The noise of a step of SGRLD."""
+    """Return the noise of an SGRLD step."""
     return row_normals(shape, Address(seed, chain, "sgrld_noise", step, stream))
 
 
 def box_muller(a, b):
-    """Two normals of each pair of words, by an angle whose low bits are of an eighth of the circle."""
+    """Return two normals per pair of words, from an angle whose low bits span an eighth of the circle."""
     angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
     sine, cosine = np.sin(angle), np.cos(angle)
     z = np.stack(
@@ -45,7 +45,7 @@ def box_muller(a, b):
 
 
 def row_normals(shape, address, part=0):
-    """Box and Muller: two vectors of words make two vectors of normals, through 64 padded rows."""
+    """Box and Muller: two vectors of words give two vectors of normals, through 64 padded rows."""
     v, k = shape
     stride = -(-k // 16) * 16
     blocks = []
@@ -58,13 +58,13 @@ def row_normals(shape, address, part=0):
 
 
 def simplex_sgrld(g, counts, eta, h, z):
-    """Patterson and Teh (2013), eq. 10: everything from the old state."""
+    """Make a step by Patterson and Teh (2013), eq. 10, in which all terms use the old state."""
     drift = eta - g + counts - g / g.sum(axis=0) * counts.sum(axis=0)
     return np.abs(g + h * drift + np.sqrt(2 * h * g) * z)
 
 
 def simplex_sgrhmc(g, r, counts, eta, rate, h, z):
-    """Ma, Chen and Fox (2015), section 3.2, in q = 2 sqrt(g): g and r after a step."""
+    """Make a step by Ma, Chen and Fox (2015), section 3.2, in q = 2 sqrt(g); return g and r."""
     r = np.exp(-h * g) * r + np.sqrt(-np.expm1(-2 * h * g)) * z
     q, rho, c = 2 * np.sqrt(g), rate + counts.sum(axis=0) / g.sum(axis=0), 2 * (eta + counts) - 1
     kick, low = h * rho / 4, c < -1e-3
@@ -80,7 +80,7 @@ def simplex_sgrhmc(g, r, counts, eta, rate, h, z):
 
 
 def log_flow(q, r, c, h):
-    """q'' = c / q for h, c < 0, mirrored at 0: uniform rotation of the normal law of r / sqrt(-c)."""
+    """Follow q'' = c / q for h, c < 0, mirrored at 0: a uniform rotation in distribution."""
     x = r / np.sqrt(-c)
     apex = q * np.exp(x * x / 2)
     turn = special.ndtr(x) - h * np.sqrt(-c) / (np.sqrt(2 * np.pi) * apex)
@@ -89,25 +89,28 @@ def log_flow(q, r, c, h):
 
 
 def cir(rng, g, a, h):
-    """A Poisson mixture of Gammas: docs/internals/mathematics.md, "The transition"."""
+    """Draw from the transition, a Poisson mixture of gammas.
+
+    docs/internals/mathematics.md, "The transition".
+    """
     e, c = np.exp(-h), -np.expm1(-h)
     return c * rng.gamma(a + rng.poisson(g * e / c))
 
 
 def cir_cdf(x, g, a, h):
-    """P(g' <= x | g): a scaled noncentral chi-square with 2a degrees of freedom."""
+    """Return P(g' <= x | g), of a scaled noncentral chi-square with 2a degrees of freedom."""
     e, c = np.exp(-h), -np.expm1(-h)
     return stats.ncx2.cdf(2 * np.asarray(x) / c, 2 * a, 2 * g * e / c)
 
 
 def cir_moments(g, a, h):
-    """Mean and variance of one transition."""
+    """Return the mean and variance of one transition."""
     e, c = np.exp(-h), -np.expm1(-h)
     return g * e + a * c, 2 * g * e * c + a * c * c
 
 
 def folded_moments(m, v):
-    """Mean and variance of |N(m, v)|: docs/internals/mathematics.md, "SGRLD"."""
+    """Return the mean and variance of |N(m, v)| (docs/internals/mathematics.md, "SGRLD")."""
     s = np.sqrt(v)
     mean = s * np.sqrt(2 / np.pi) * np.exp(-m * m / (2 * v)) + m * (1 - 2 * stats.norm.cdf(-m / s))
     return mean, m * m + v - mean**2

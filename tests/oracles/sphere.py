@@ -1,4 +1,4 @@
-"""Points on spheres and the spherical admixture model, written plainly in NumPy, a vector a document."""
+"""Points on spheres and the spherical admixture model in plain NumPy, with a vector per document."""
 
 import numpy as np
 from oracles.philox import uniform_open
@@ -7,18 +7,18 @@ from scipy.special import gammaln, ive
 
 
 def log_normaliser(d, kappa):
-    """ln c_d(kappa) of the von Mises-Fisher density, for small orders."""
+    """Return ln c_d(kappa) of the von Mises-Fisher density, for small orders."""
     nu = d / 2 - 1
     return nu * np.log(kappa) - d / 2 * np.log(2 * np.pi) - np.log(ive(nu, kappa)) - kappa
 
 
 def area(d):
-    """Logarithm of the area of the unit sphere of R^d."""
+    """Return the log area of the unit sphere in R^d."""
     return np.log(2) + d / 2 * np.log(np.pi) - gammaln(d / 2)
 
 
 def energy(beta, documents, theta, centre, kappa0, sigma, kappa):
-    """Minus the log of the collapsed joint density of topics and documents, but for constants."""
+    """Return minus the log collapsed joint density of topics and documents, up to constants."""
     resultant = kappa0 * centre + sigma * beta.sum(axis=1)
     mixed = theta @ beta.T
     cosines = (documents * mixed).sum(axis=1) / np.linalg.norm(mixed, axis=1)
@@ -26,7 +26,7 @@ def energy(beta, documents, theta, centre, kappa0, sigma, kappa):
 
 
 def numerical_gradient(f, x, step=1e-6):
-    """The gradient of f at x by central differences."""
+    """Return the gradient of f at x by central differences."""
     slope = np.zeros_like(x)
     for at in np.ndindex(x.shape):
         moved = x.copy()
@@ -38,7 +38,7 @@ def numerical_gradient(f, x, step=1e-6):
 
 
 def geodesic(x, v, t):
-    """Follow great circles from x, columns, with velocities v for a time t."""
+    """Follow great circles from x (columns) with velocities v for a time t."""
     pace = np.linalg.norm(v, axis=0)
     across = np.divide(v, pace, out=np.zeros_like(v), where=pace > 0)
     c, s = np.cos(pace * t), np.sin(pace * t)
@@ -46,7 +46,7 @@ def geodesic(x, v, t):
 
 
 def tangent(x, g):
-    """Project g, columns, to the tangent spaces at x."""
+    """Project g (columns) to the tangent spaces at x."""
     return g - x * (x * g).sum(axis=0)
 
 
@@ -65,7 +65,16 @@ def reflected(theta, v, t):
 
 
 def statistics(beta, documents, samples):
-    """Sums over samples (n, N, K) of theta / ||w||, c theta theta' / ||w||^2, and c; w = beta theta."""
+    """Sum over samples (n, N, K) theta /
+
+    w
+
+    , c theta theta' /
+
+    w
+
+    ^2, and c; w = beta theta.
+    """
     mixed = np.einsum("vk,dsk->dsv", beta, samples)
     norms = np.linalg.norm(mixed, axis=2)
     cosines = np.einsum("dv,dsv->ds", documents, mixed) / norms
@@ -74,7 +83,7 @@ def statistics(beta, documents, samples):
 
 
 def proportions_energy(theta, gram, along, kappa, alpha):
-    """-ln p(theta | v, beta) on the simplex, but for constants, and its Euclidean gradient."""
+    """Return -ln p(theta | v, beta) on the simplex, up to constants, and its Euclidean gradient."""
     mixed = gram @ theta
     n = np.sqrt(theta @ mixed)
     c = theta @ along / n
@@ -83,13 +92,13 @@ def proportions_energy(theta, gram, along, kappa, alpha):
 
 
 def root_energy(x, gram, along, kappa, alpha):
-    """The same on the sphere of square roots, whose surface is stretched by prod |x_k|."""
+    """Return the same on the sphere of square roots, whose surface is stretched by prod |x_k|."""
     energy, slope = proportions_energy(x * x, gram, along, kappa, alpha)
     return energy - np.log(np.abs(x)).sum(), 2 * x * slope - 1 / x
 
 
 def walk(address, entity, theta, gram, along, kappa, alpha, length, trajectories, leaps, chart):
-    """Trajectories of one document's proportions: where each ends, and whether it was accepted.
+    """Run trajectories of a document's proportions; return each end, and whether it was accepted.
 
     Trajectory t takes words t (B + 1) to t (B + 1) + B - 1 of the entity, B = ceil(K/4), for its
     velocity, four topics a word, and the next for the uniform of Metropolis's rule.

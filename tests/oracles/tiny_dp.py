@@ -1,4 +1,4 @@
-"""A Dirichlet-process mixture of four observations: its posterior by all 15 partitions.
+"""A Dirichlet-process mixture of four observations, whose posterior sums over all 15 partitions.
 
 docs/internals/mathematics.md, "Four observations".
 """
@@ -14,7 +14,7 @@ BASE, SHAPE, RATE = 0.5, 2.0, 2.0
 
 
 def partitions(n: int) -> list[list[int]]:
-    """Labels in order of appearance, one list for each partition of n things."""
+    """Return labels in order of appearance, one list for each partition of n things."""
     found = [[0]]
     for _ in range(n - 1):
         found = [[*p, j] for p in found for j in range(max(p) + 2)]
@@ -22,7 +22,7 @@ def partitions(n: int) -> list[list[int]]:
 
 
 def marginal(x: np.ndarray) -> float:
-    """Log probability of the counts of one component, its parameter integrated out."""
+    """Return the log probability of a component's counts, with its parameter integrated out."""
     total = x.sum(axis=0)
     d = len(total)
     return float(
@@ -33,7 +33,7 @@ def marginal(x: np.ndarray) -> float:
 
 
 def posterior() -> dict[str, float]:
-    """Expectations that do not depend on labels."""
+    """Return expectations that do not depend on labels."""
     n, weights, means, found = len(X), [], [], []
 
     def prior(c: float, k: int, power: int) -> float:
@@ -54,7 +54,7 @@ def posterior() -> dict[str, float]:
 
 
 def functions(z: np.ndarray) -> dict[str, np.ndarray]:
-    """Label-free functions of allocations, (n, 4) each row."""
+    """Return label-free functions of allocations, one row of (n, 4) each."""
     return {
         "z1 = z2": z[:, 0] == z[:, 1],
         "z1 = z3": z[:, 0] == z[:, 2],

@@ -1,4 +1,4 @@
-"""A corpus of nine tokens whose posterior is summed over all 512 assignments.
+"""A corpus of nine tokens, whose posterior sums over all 512 assignments.
 
 docs/internals/mathematics.md, "Nine tokens".
 """
@@ -19,7 +19,7 @@ HELD_OUT = ((0, 2), (1, 1), (2, 0), (2, 2))
 
 
 def coassigned(z: np.ndarray) -> dict[str, np.ndarray]:
-    """Label-free functions of assignments, (..., 9) -> (...)."""
+    """Return label-free functions of assignments, (..., 9) -> (...)."""
     return {
         "z1 = z2": z[..., 0] == z[..., 1],
         "z1 = z3": z[..., 0] == z[..., 2],
@@ -31,7 +31,7 @@ def coassigned(z: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def counts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """n_dk (3, K) and n_kw (K, V) of one assignment."""
+    """Return n_dk (3, K) and n_kw (K, V) of one assignment."""
     n_dk, n_kw = np.zeros((3, K)), np.zeros((K, V))
     np.add.at(n_dk, (DOC, z), 1)
     np.add.at(n_kw, (z, WORD), 1)
@@ -41,7 +41,7 @@ def counts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def enumerate_posterior(
     alpha: float = ALPHA, eta: float = ETA, seeds: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
-    """Posterior expectations by summing p(x, z) over every z.
+    """Return posterior expectations, by summing p(x, z) over every z.
 
     docs/internals/mathematics.md, "Latent Dirichlet allocation". ``seeds`` (K, V) are added to eta.
     """

@@ -1,4 +1,4 @@
-"""What a token is: the specification of docs/corpora.md, character by character in Python."""
+"""Definition of a token: the specification of docs/corpora.md, by character, in Python."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def tokens(text: str) -> list[str]:
 
 
 def counts(character: str) -> bool:
-    """Whether the character counts towards the two of a word."""
+    """Return True if the character counts towards a word's minimum of two."""
     mark = unicodedata.category(character) in ("Mn", "Mc")
     return not mark or unicodedata.combining(character) == 0
 

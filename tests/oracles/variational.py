@@ -10,12 +10,12 @@ from scipy.special import digamma, gammaln
 
 
 def log_expectation(a: np.ndarray, axis: int) -> np.ndarray:
-    """E log of a Dirichlet whose parameters lie along ``axis``."""
+    """Return E log of Dirichlet variates whose parameters are along ``axis``."""
     return digamma(a) - digamma(a.sum(axis=axis, keepdims=True))
 
 
 def fit(lam, table, alpha, passes, tolerance, gamma=None):
-    """Gamma (D, K) and expected counts (K, V), given lambda (K, V) and counts (D, V)."""
+    """Return gamma (D, K) and expected counts (K, V), given lambda (K, V) and counts (D, V)."""
     k = len(lam)
     gamma = np.ones((len(table), k)) if gamma is None else gamma.copy()
     beta = np.exp(log_expectation(lam, 1))
@@ -33,7 +33,7 @@ def fit(lam, table, alpha, passes, tolerance, gamma=None):
 
 
 def bound(lam, gamma, table, alpha, eta):
-    """The statistics lower bound with the best responsibilities for ``gamma`` and ``lam``."""
+    """Return the lower bound with the best responsibilities for ``gamma`` and ``lam``."""
     theta, beta = log_expectation(gamma, 1), log_expectation(lam, 1)
     k, v = lam.shape
     mixed = np.log(np.exp(theta) @ np.exp(beta))

@@ -11,7 +11,7 @@ def rotl(x, n):
 
 
 def xoshiro(state: np.ndarray, n: int) -> np.ndarray:
-    """The first n words of each lane of a state (4, lanes), which may not be all zeros: (n, lanes)."""
+    """Return the first n words of each lane from a nonzero state (4, lanes): (n, lanes)."""
     s = np.array(state, np.uint32)
     words = np.empty((n, s.shape[1]), np.uint32)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""One matrix of counts, written in every format by whoever writes it, is one corpus."""
+"""One matrix of counts gives the same corpus in every format, whoever writes it."""
 
 from __future__ import annotations
 

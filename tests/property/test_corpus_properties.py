@@ -1,4 +1,4 @@
-"""For any text and any counts: what is read is what was written, however it is cut up."""
+"""Any text and any counts are read as they were written, however they are divided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run directories, for any input."""
+"""Run directories with arbitrary inputs."""
 
 from __future__ import annotations
 

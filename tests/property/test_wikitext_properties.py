@@ -1,4 +1,4 @@
-"""The stripper of wikitext, for any text at all and for any well-formed page."""
+"""The wikitext stripper on arbitrary text and on any well-formed page."""
 
 from __future__ import annotations
 

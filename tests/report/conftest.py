@@ -1,4 +1,4 @@
-"""A real browser for the pages of reports: made-up reports, opened from files, without a network.
+"""A real browser for report pages: made-up reports, opened from files, without a network.
 
 Tests are skipped where Chromium or Playwright is missing; where CHROMIUM names one (.ci/run), it must
 be there.

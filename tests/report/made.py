@@ -1,4 +1,4 @@
-"""Made-up reports for the page: from random numbers, encoded here by the written format alone."""
+"""Made-up reports for the page, from random numbers, encoded here by the written format only."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SPAN = 20.8
 
 
 class Made(NamedTuple):
-    """A report, its blocks, and what the tests compare with: terms of each topic, by their codes."""
+    """A report, its blocks, and the data to compare with: terms of each topic, by codes."""
 
     report: dict[str, Any]
     blocks: dict[str, bytes]
@@ -87,7 +87,7 @@ def share(x: Any, top: int) -> np.ndarray:
 
 
 def packed(parts: list[tuple[str, str, Any]]) -> tuple[list[list[Any]], bytes]:
-    """Parts (name, type, numbers or text) as they stand in the main JSON, and as a zlib stream."""
+    """Parts (name, type, numbers or text) as in the main JSON, and as a zlib stream."""
     letter = {"u8": "B", "i8": "b", "u16": "H", "u32": "I"}
     listed, data = [], b""
     for name, kind, values in parts:
@@ -106,7 +106,7 @@ def packed(parts: list[tuple[str, str, Any]]) -> tuple[list[list[Any]], bytes]:
 
 
 def vocabulary(rng: np.random.Generator, size: int, hostile: bool) -> list[str]:
-    """Words of the themes, then of syllables; the hostile ones among the first."""
+    """Return words of the themes, then of syllables; the hostile words are among the first."""
     words = dict.fromkeys(THEMES.split())
     while len(words) < size:
         made = rng.choice(list("bdfgklmnprstvz"), (500, 3)), rng.choice(list("aeiou"), (500, 3))
@@ -120,7 +120,7 @@ def vocabulary(rng: np.random.Generator, size: int, hostile: bool) -> list[str]:
 
 
 def topic_words(rng: np.random.Generator, topics: int, words: int) -> list[np.ndarray]:
-    """Places of the words of each topic, its theme first, the most probable first."""
+    """Return the places of each topic's words, its theme first, most probable first."""
     found = []
     for k in range(topics):
         theme = np.arange(12) + 11 * (k % 20) if k < 20 else rng.choice(words, 12, replace=False)
@@ -130,7 +130,7 @@ def topic_words(rng: np.random.Generator, topics: int, words: int) -> list[np.nd
 
 
 def by_frequency(rng, listed, places, mean, weights):
-    """Count the words as the topics have them, and put the frequent ones first."""
+    """Count words as the topics have them, and sort the frequent ones first."""
     counts = rng.integers(5, 40, len(listed)).astype(float)
     for place, m, weight in zip(places, mean, weights, strict=True):
         counts[place] += 200_000 * weight * m
@@ -151,7 +151,7 @@ def made(
     linear: bool = False,
     title: str = "Letters from the harbour",
 ) -> Made:
-    """A report of an ordinary run; the others are made of it."""
+    """Make a report of an ordinary run, from which the others are made."""
     rng = np.random.default_rng(seed)
     listed = vocabulary(rng, words, hostile)
     weights = np.sort(rng.gamma(3, 1, topics))[::-1]
@@ -285,7 +285,7 @@ def _terms(rng, blocks, places, mean, linear) -> list[np.ndarray]:
 
 
 def _words(blocks, listed, counts, places, codes, weights) -> None:
-    """Topics of each word, by its probability times the topic's weight."""
+    """Return the topics of each word by probability times the topic's weight."""
     of: dict[int, list[tuple[float, int]]] = {}
     for k, (place, mean) in enumerate(zip(places, codes, strict=True)):
         for w, c in zip(place.tolist(), mean.tolist(), strict=True):
@@ -303,7 +303,7 @@ def _words(blocks, listed, counts, places, codes, weights) -> None:
 
 
 def _likeness(rng, topics: int):
-    """Points on a plane, their distances, and the tree of them by always joining the nearest in a row."""
+    """Return points on a plane, their distances, and the tree that joins the nearest neighbours."""
     xy = rng.random((topics, 2))
     apart = np.sqrt(((xy[:, None] - xy) ** 2).sum(-1))
     distance = np.where(np.eye(topics) > 0, 0, np.clip(0.35 + 0.6 * apart, 0, 1))
@@ -476,7 +476,7 @@ def _content(rng, theta, places, listed, texts) -> dict[str, Any]:
 
 
 def _dots(rng, blocks, theta, xy, docs, levels: int, *, has_intervals: bool):
-    """Documents near the place of their first topic, and where each topic's name is."""
+    """Place documents near their first topic, and return the position of each topic's name."""
     first, mean = theta.argmax(1), theta.max(1)
     points = np.clip(np.asarray(xy)[first] + rng.normal(0, 0.04, (len(theta), 2)), 0, 1)
     low = np.maximum(mean - 0.15, 0)
@@ -498,7 +498,7 @@ def _dots(rng, blocks, theta, xy, docs, levels: int, *, has_intervals: bool):
 
 
 def _predictions(rng) -> dict[str, Any]:
-    """Groups by length: of the shortest documents topics gain nothing for sure."""
+    """Return groups by length; for the shortest documents, topics gain nothing for certain."""
     gains = (-0.02, *rng.uniform(0.3, 0.5, 3).round(2).tolist())
     groups = [
         {"from": 12 + 60 * i, "to": 60 + 60 * i, "documents": 30 - i, "score": f"{910 - 70 * i} ± 83", "unigram": "1,390 ± 40",
@@ -561,7 +561,7 @@ def mixture() -> Made:
 
 
 def bare() -> Made:
-    """A run of which little is known: no held-out documents, no samples, no corpus, one topic."""
+    """Make a report with little data: no held-out documents, samples or corpus, and one topic."""
     made_up = made(2, 240, 4, seed=4, texts="none")
     nothing = {
         "curve": None,
@@ -590,7 +590,7 @@ def bare() -> Made:
 
 
 def slim() -> Made:
-    """A short run, measured once, with samples of words alone, and two topics that are hardly used.
+    """Make a report of a short run: one score, top-word samples only, and two inactive topics.
 
     Its topics change with time.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def effects(topics: int) -> dict[str, Any]:
-    """Effects of a party and of years, by a topic's number alone."""
+    """Return effects of a party and of years, computed from the topic's number."""
     shares = [round(0.02 + 0.01 * k, 5) for k in range(topics)]
 
     def row(k: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Made-up slices of time for a page: shares of topics, and words that rise and fall."""
+"""Made-up time slices for a page: topics' shares, and words that rise and fall."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORDS = 4
 
 
 def over_time(topics: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]], list]:
-    """The main JSON, each topic's record, and a block: by a topic's place and a word's alone.
+    """Return main JSON, topic records and a block, computed from topic and word numbers.
 
     Word i of a topic is multiplied by i + 0.4 from the first slice to the last; the third topic
     begins in the second slice, the last has no intervals.

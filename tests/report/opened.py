@@ -1,4 +1,4 @@
-"""A page of a report that is open in a browser."""
+"""A report's page opened in a browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DRAWN = """() => [...document.querySelectorAll("main .drawn")].every(
 
 
 class Opened:
-    """A page, and all that it said or asked for."""
+    """A page, with everything that it logged or requested."""
 
     def __init__(self, page: Any, path: Path, made: Made) -> None:
         self.page, self.path, self.made = page, path, made
@@ -30,7 +30,7 @@ class Opened:
             self.said.append(f"asked for {url}")
 
     def go(self, address: str, load: bool = False) -> None:
-        """Open an address, and wait until its page stands and its figures are drawn."""
+        """Open an address, and wait until the page and its figures are drawn."""
         if load:
             self.page.goto(f"{self.path.as_uri()}#{address}")
         else:

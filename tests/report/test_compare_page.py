@@ -1,4 +1,4 @@
-"""The page of two runs in a real browser: silent, found by words, narrow, and readable for everybody."""
+"""The comparison page in a real browser: silent, searchable by words, narrow, accessible."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWor
 
 
 def hostile(rows=104):
-    """Two runs whose names and words are hostile, with more rows than are shown at first."""
+    """Two runs with hostile names and words, and more rows than are shown at first."""
 
     def side(run):
         names = {k: HOSTILE[k % len(HOSTILE)] + f" {k}" for k in range(rows)}

@@ -1,4 +1,4 @@
-"""The page of a report in a real browser shows what the report has."""
+"""The report's page in a real browser shows the report's data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first screen: the finding in words, every document as a dot, the topics."""
+"""The first screen: the result in words, every document as a dot, the topics."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ COLOURS = """() => {
 
 
 def luminance(colour):
-    """Relative luminance of "rgb(1, 2, 3)", by WCAG 2."""
+    """Return the relative luminance of "rgb(1, 2, 3)" by WCAG 2."""
     rgb = np.array([int(x) / 255 for x in re.findall(r"\d+", colour)[:3]])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
@@ -259,7 +259,7 @@ def test_layers_are_an_icicle_with_names(opened):
 
 
 def with_many_dots(documents):
-    """The plain report with so many documents on its map."""
+    """Make the plain report with the given number of documents on its map."""
     made, rng = KINDS["plain"](), np.random.default_rng(0)
     names = [" ".join(rng.choice(made.words, 3)) for _ in range(documents)]
     topic, spot = rng.integers(0, 20, documents), rng.random((20, 2))
@@ -292,7 +292,10 @@ PAN = """async () => {
 
 @pytest.mark.nightly
 def test_a_hundred_thousand_documents_open_and_move_soon(browser, tmp_path):
-    """Processor time of the page, whatever else the machine does. Red with: a path for each dot."""
+    """Return the page's processor time, which does not depend on other work of the machine.
+
+    Red with: a path for each dot.
+    """
     path = tmp_path / "many.html"
     path.write_bytes(with_many_dots(100_000))
     assert path.stat().st_size < 10_000_000

@@ -1,4 +1,4 @@
-"""A page that is a folder with all documents beside it, and the server of it on this machine."""
+"""A page that is a folder with all documents, and its server on this machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(tmp_path_factory):
 
 
 def made(run, path, monkeypatch, looked_at=100):
-    """A folder of which a sixth of the documents were looked at."""
+    """A folder for a run of which a sixth of the documents were analysed."""
     monkeypatch.setattr("pysgrld.report.document_pass.DOCUMENTS", looked_at)
     monkeypatch.setattr(documents, "TITLES", 512)
     with PageFolder(path, force=False) as folder:
@@ -61,7 +61,7 @@ def made(run, path, monkeypatch, looked_at=100):
 
 
 def files_of(path):
-    """The folder of the files of the page in a folder."""
+    """Return the folder that has the page's files."""
     (found,) = path.glob("files-*")
     return found
 
@@ -260,7 +260,7 @@ print(passed)
 
 
 def whole_page(path):
-    """What the page in a folder says, after a look at whether all its files are there."""
+    """Return what the page in a folder shows, after checking that all its files exist."""
     said = (path / "index.html").read_text().split()
     files = sorted(p for p in (path / said[2]).rglob("*.bin"))
     assert len(files) == 4

@@ -1,4 +1,4 @@
-"""The page of a report whose address, names, words or documents are hostile or missing."""
+"""The report's page with hostile or missing address, names, words or documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_inner_html_is_refused(opened):
 
 
 def seen(word: str) -> str:
-    """How a hostile word must be shown: signs that nobody sees by their numbers, cut at 80."""
+    """Return how a hostile word must be shown: invisible characters as numbers, cut at 80."""
     text = re.sub(
         "[\x00-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", lambda m: f"\\u{ord(m[0]):04x}", word
     )
@@ -91,7 +91,7 @@ def test_hostile_words_are_found_and_shown(opened):
 
 
 def test_a_real_run_on_hostile_documents_is_shown_and_harms_nothing(browser, tmp_path):
-    """Titles, texts and columns of JSON lines, read, trained on and reported as a person would."""
+    """Titles, texts and columns of JSON lines, read, trained on and reported as by a user."""
     from pysgrld.report.making import report
 
     rng = np.random.default_rng(0)

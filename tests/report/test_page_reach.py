@@ -1,4 +1,4 @@
-"""Everybody can reach what is on the page of a report: by keys, by search, read aloud, on paper."""
+"""Accessibility of the report's page: by keyboard, by search, read aloud, and on paper."""
 
 from __future__ import annotations
 

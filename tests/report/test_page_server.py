@@ -1,4 +1,4 @@
-"""The server of a page's folder, asked by raw sockets."""
+"""The server of a page's folder, tested with raw sockets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADERS = {
 
 
 class Served:
-    """A server of a small page: its port, its token, and the lines that it logged."""
+    """A server of a small page: its port, its token, and its logged lines."""
 
     def __init__(self, server: PageServer, lines: list[str]) -> None:
         self.server = server
@@ -40,7 +40,7 @@ class Served:
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(self, request: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Send bytes; return the status, the headers and the content of the answer."""
+        """Send bytes; return the answer's status, headers and content."""
         with self.connect() as connection:
             connection.sendall(request)
             answer = b"".join(iter(lambda: connection.recv(65536), b""))

@@ -1,4 +1,4 @@
-"""A sampler in NumPy with an option of its own: rows go a share of the way to their conditional mean.
+"""A sampler in NumPy with its own option: rows move part of the way to the conditional mean.
 
 Its module and its row are all that it takes: help, refusals, ``config.json``, estimators and their
 docstrings learn of the sampler and of its option from the row.
@@ -50,7 +50,7 @@ def default_step(facts: SamplerFacts, settings: DriftSettings) -> Steps:
 
 
 class Drift(Rows):
-    """Rows that drift."""
+    """Rows that drift towards their conditional mean."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Set g to |(1 - h) g + h (eta + N) + noise sqrt(h g) z|."""

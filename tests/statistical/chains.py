@@ -1,4 +1,4 @@
-"""Kernels as many independent chains at once: a cell, a topic or a corpus is a replicate."""
+"""Kernels as many independent chains at once: each cell, topic or corpus is a replicate."""
 
 from __future__ import annotations
 

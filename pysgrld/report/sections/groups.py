@@ -34,8 +34,8 @@ _FEWEST, _SURELY = 20, 3.0
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Time spans for binning dates, finest first: name, and number of characters of an ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Maximum number of characters of a name in messages (half as many for a label), and of a title
-#: within a bin's name.
+#: Maximum number of characters of a name in messages (a label may have twice as many), and of a
+#: title within a bin's name.
 _LABEL, _TITLE = 40, 20
 
 

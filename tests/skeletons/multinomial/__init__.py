@@ -1,1 +1,1 @@
-"""One multinomial over words: the example of docs/internals/adding-a-model.md."""
+"""One multinomial over words, the example in docs/internals/adding-a-model.md."""

@@ -1,4 +1,4 @@
-"""One multinomial over words as a model: its options, defaults, and where its parts are."""
+"""One multinomial over words as a model: its options, defaults, and modules."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class MultinomialFamily(Model["MultinomialOptions"]):
     # ---- options
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words."""
+        """Refuse several priors of words."""
         check_one_eta(given.get("eta"))
 
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the prior; switch off what a multinomial has no use for."""
+        """Resolve the prior, and switch off options that a multinomial does not use."""
         value["eta"] = lowest_eta(value["eta"]) if "eta" in said else ETA
         value |= {
             "topics": None,
@@ -79,12 +79,12 @@ class MultinomialFamily(Model["MultinomialOptions"]):
         }
 
     def remarks(self, options: MultinomialOptions, facts: Facts) -> Iterator[Message]:
-        """Say where the prior outweighs the data."""
+        """Warn if the prior outweighs the data."""
         if options.power * facts.tokens < options.eta * facts.words:
             yield Message("the prior outweighs the data: a smaller --eta or a larger --power")
 
     def memory(self, options: MultinomialOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count one topic, and the counts of a minibatch."""
+        """Count the bytes of the topic, and of a minibatch's counts."""
         from pysgrld.models.memory import of_topics
 
         return of_topics(options, facts, extent, (1,))
@@ -94,7 +94,7 @@ class MultinomialFamily(Model["MultinomialOptions"]):
     def chain(
         self, options: MultinomialOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the one topic."""
+        """Start the chain of the single topic."""
         from skeletons.multinomial.documents import CountedDocuments, blocks
 
         from pysgrld.chain.blocks import BlockChain
@@ -112,7 +112,7 @@ class MultinomialFamily(Model["MultinomialOptions"]):
     def scorer(
         self, options: MultinomialOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Score whole documents by the perplexity of a token."""
+        """Return a scorer of whole documents by the perplexity of a token."""
         from skeletons.multinomial.score import TokenPerplexity
 
         return TokenPerplexity(held_out)

@@ -1,4 +1,4 @@
-"""One multinomial over words: nothing of a document is unknown, so its words are counted.
+"""One multinomial over words: documents have no unknowns, so their words are counted.
 
 phi ~ Dirichlet(eta), a token's word ~ phi, to the power p: phi | words ~ Dirichlet(eta + p N).
 """
@@ -17,7 +17,7 @@ from pysgrld.types import Block, Key, Minibatch
 
 
 def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Block, ...]:
-    """Give the one global part: one topic over V words."""
+    """Return the only block, one topic over V words."""
     return (
         Block(
             name="phi",
@@ -47,7 +47,7 @@ class CountedDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
+        """Count a minibatch's words, scaled to the corpus and the power of the likelihood."""
         del key, draw  # nothing is sampled
         found = comm.collect(_counted, batch)
         assert found.words is not None
@@ -55,7 +55,7 @@ class CountedDocuments(DocumentSampler):
 
 
 def _counted(batch: Minibatch) -> Collected:
-    """Count the words of some documents."""
+    """Count the words of the given documents."""
     counts = np.zeros((len(batch.words), padded(1)), np.int64)
     np.add.at(counts[:, 0], batch.indices, batch.counts)
     return Collected((counts,))

@@ -1,4 +1,4 @@
-"""How runs of a multinomial are read."""
+"""Reading of runs of a multinomial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.types import Documents, Doubles, Int64s
 
 
 class MultinomialFitted(BlockFitted):
-    """What a run of a multinomial found: one topic."""
+    """A trained run of a multinomial: one topic."""
 
     kind = "a multinomial"
     score = TOKEN_PERPLEXITY
@@ -24,15 +24,15 @@ class MultinomialFitted(BlockFitted):
         super().__init__(record, threads, blocks(options, record.words, record.tokens))
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
-        """Give the one topic all of every document, (n, 1)."""
+        """Return proportions of 1 for the only topic, (n, 1)."""
         del draw, ids, at
         return np.ones((len(documents), 1))
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles:
-        """Give the one topic all of the corpus, (1,)."""
+        """Return a weight of 1 for the only topic, (1,)."""
         del documents, at
         return np.ones(1)
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Make what scores draws of this run on documents."""
+        """Return a scorer of this run's draws on documents."""
         return TokenPerplexity(held_out)

@@ -1,4 +1,4 @@
-"""Options of a multinomial, resolved: what its chain, its scorer and its reader have."""
+"""Resolved options of a multinomial, as its chain, scorer and reader use them."""
 
 from __future__ import annotations
 

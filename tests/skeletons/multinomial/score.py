@@ -1,4 +1,4 @@
-"""Perplexity of a token of whole documents: exp of minus the mean of log phi_w.
+"""Perplexity of a token of whole documents: exp of minus the mean log phi_w.
 
 The posterior average takes the mean of phi_w over samples before the logarithm.
 """
@@ -20,7 +20,7 @@ TOKEN_PERPLEXITY = Score("token_perplexity", "perplexity of a token", 1, whole=T
 
 
 class TokenPerplexity(Scorer):
-    """A scorer of the one topic on whole documents.
+    """A scorer of the single topic by whole documents.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TokenPerplexity(Scorer):
         return log(parts["phi"][:, 0].astype(np.float64))
 
     def score(self, logs: Doubles) -> Estimate:
-        """Return the perplexity of the tokens, whose words have such log probabilities."""
+        """Return the perplexity of tokens, given the log probabilities of words."""
         whole = self.held_out.held_out
         value = math.exp(-float(self._counts @ logs) / whole.tokens)
         of_documents = whole.summed(logs[self._rows] * whole.counts)
@@ -83,11 +83,11 @@ class TokenPerplexity(Scorer):
         return np.ones(1)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average goes on exactly."""
+        """Return the arrays from which the average continues exactly."""
         return {"mean": self._mean, "samples": np.array([self.samples])}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
