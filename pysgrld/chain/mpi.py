@@ -571,7 +571,7 @@ def _like(array: Array, rows: Int64s) -> Array:
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
-#: A digest whose bits are all set.
+#: A digest with all bits set.
 _ALL = (1 << 64) - 1
 
 

@@ -18,7 +18,7 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
-#: A word between blanks, and characters one of which every masked word has.
+#: A word between blanks, and characters: every masked word has at least one of them.
 _WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
 #: Nouns for log messages, singular and plural, by kind.
 CALLED = {

@@ -47,7 +47,7 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages of the package stop-words whose lists were reviewed, and listed words that are not stop
+#: Languages of the package stop-words with reviewed lists, and listed words that are not stop
 #: words here because they can belong to a topic. The package's other lists are not used: they are
 #: too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), or
 #: for ancient Greek.

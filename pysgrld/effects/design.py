@@ -26,7 +26,7 @@ PAIRED = 10
 _AVERAGED, POINTS = 20_000, 21
 
 
-#: Pandas' names for types whose values are all numbers; and texts that stand for True and False.
+#: Pandas' names for types of numbers; and texts that stand for True and False.
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 

@@ -466,7 +466,7 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # an iteration visits all documents, each of which continues from its last visit
+            # an iteration visits all documents, and each continues from its last visit
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)

@@ -22,7 +22,7 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: Blanks between words, and the distance in characters within which a long text is cut at a blank.
 #: If no blank is so near, the text is cut anywhere.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: Maximum number of runs of letters whose known words are cached.
+#: Maximum number of runs of letters for which known words are cached.
 _CACHED = 1 << 17
 #: Maximum number of products of shares and probabilities, and of characters of several texts, that
 #: are in memory at a time.

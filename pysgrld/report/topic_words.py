@@ -13,7 +13,7 @@ from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Number of first words taken by each relevance, and values of lambda, each of which defines a
+#: Number of first words taken by each relevance, and values of lambda, each defining a
 #: relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
 #: Minimum expected number of a word's uses in a topic for choosing it by relevance, which would be

@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 #: Names of the files of a checkpoint.
 FILES = (STATE, MANIFEST)
-#: Keys of a manifest whose values are equal in two checkpoints of the same state.
+#: Keys of a manifest with equal values in two checkpoints of the same state.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
 

@@ -60,7 +60,7 @@ class Samples:
         # Digests of files written or verified by this process; these files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # names of files whose values were all checked
+        self._checked: set[str] = set()  # names of files with all values checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the path of an iteration's sample."""

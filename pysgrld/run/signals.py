@@ -217,7 +217,7 @@ class AwakeClock(contextlib.ExitStack):
             return now - self._gaps
 
     def take_gap(self) -> float:
-        """Return how many seconds the process was suspended since the last call."""
+        """Return the number of seconds that the process was suspended since the last call."""
         with self._mutex:
             gap, self._unreported = self._unreported, 0.0
         return gap

@@ -427,7 +427,7 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 
 # ---- invariants of arrays
 
-#: Empty mapping of invariants, for arrays whose meaning is unknown.
+#: Empty mapping of invariants, for arrays of unknown meaning.
 NONE: Mapping[str, Invariant] = MappingProxyType({})
 
 #: Maximum deviation from 1 of a row's sum or norm, due to single precision.

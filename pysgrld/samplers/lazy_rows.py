@@ -35,7 +35,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 #: Number of iterations after which all rows are brought up to date, so that rounding errors and
 #: missing noise do not accumulate in the sums.
 RENEW = 1000
-#: Minimum s_k at which lazy rows may use the conditional mean, whose relative error is then 3 %.
+#: Minimum s_k at which lazy rows may use the conditional mean; its relative error is then 3 %.
 DENSE = 1000.0
 
 

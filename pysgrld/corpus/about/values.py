@@ -362,7 +362,7 @@ def _alike(levels: set[bytes]) -> list[str]:
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
-    """Return how to read a column of numbers: in the notation that fits the most values."""
+    """Return a reader for a column of numbers, in the notation that fits the most values."""
     candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
     bit, fitting = tally.best(candidates)
     percent = bit >= 1 << _PERCENT
@@ -393,7 +393,7 @@ def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
-    """Return how to read a column of dates, or None if too few values are dates in one notation.
+    """Return a reader for a column of dates, or None if too few values are dates in one notation.
 
     Raises
     ------

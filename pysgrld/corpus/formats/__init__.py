@@ -158,7 +158,7 @@ _HTML = re.compile(
 _XML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
 )
-#: Start of a zip archive whose first member is an array.
+#: Start of a zip archive with an array as its first member.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
 #: Three lines with one number each; if a line follows, it begins with a number and has no colon.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")

@@ -35,7 +35,7 @@ from pysgrld.corpus.formats.text_fields import (
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: A cell whose whole content is quoted.
+#: A cell that is quoted as a whole.
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
     "expected after": "something stands after a closing quote",

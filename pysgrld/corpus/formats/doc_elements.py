@@ -20,7 +20,7 @@ _END = re.compile(rb"</doc\s*>", re.I)
 #: Tags of the file, and blanks, allowed between documents.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
-#: A field in a TREC document, whose tag names are in capitals.
+#: A field in a TREC document: its tag name is in capitals.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 #: Name of the field with the text, if no field is named text.

@@ -33,7 +33,7 @@ _WIDER = {
     "gbk": "gb18030",
 }
 
-#: Elements whose content is not visible text.
+#: Elements without visible text.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
 #: Elements that begin and end a line of the extracted text.
 _BLOCKS = (
@@ -196,7 +196,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements, whose text repeats other text
+        self._hidden = 0  # number of open Fallback elements; they repeat other text
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:

@@ -30,7 +30,7 @@ DEPTH = 32
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Elements whose text is collected, each with its depth.
+#: Elements with text to collect, each with its depth.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
 #: Namespaces without articles, by their English names, which every wiki accepts.
@@ -155,7 +155,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # name of the current field, whose text is collected
+        self.inside = ""  # name of the field that is being collected
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()

@@ -5,7 +5,7 @@ from __future__ import annotations
 _AS_CSV = "export its table as CSV"
 _AS_RIS = "export the list as RIS or CSV"
 _AS_TEXTS = "write its texts as JSON lines, or as plain text"
-#: A cell of a table whose columns are separated by tabs.
+#: A cell of a table with tabs between its columns.
 _CELL = rb"[^\t\n]+\t"
 _WORD_CLASS = (
     rb"(?:ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_)\t"

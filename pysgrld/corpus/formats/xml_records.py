@@ -51,9 +51,9 @@ _WITHIN_TEXT = frozenset(
         "a",
     )
 )
-#: Elements whose attribute names the field, as in <field name="title">.
+#: Elements with an attribute that names the field, as in <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Minimum number of fields in a record whose element has no usual name.
+#: Minimum number of fields in a record if its element has no usual name.
 _FEWEST = 3
 #: Element that gives an item's kind in Zotero's RDF, and the kinds that are not works.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")

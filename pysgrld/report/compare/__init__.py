@@ -113,7 +113,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
             "nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # replaced below for models whose topics are unit vectors
+    how = Likening(DISTRIBUTIONS, False)  # replaced below if topics are unit vectors
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)

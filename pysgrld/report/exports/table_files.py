@@ -174,7 +174,7 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        while name in taken:  # rename a column of the corpus whose name the table uses
+        while name in taken:  # rename a column of the corpus: the table uses its name
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))

@@ -25,7 +25,7 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Stop reasons whose text already contains the number of iterations.
+#: Stop reasons with texts that already contain the number of iterations.
 _COUNTED = (
     StopReason.CONVERGED,
     StopReason.BUDGET,
