@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.reading import (
     AUTO,
     NAMED_WORDS,
@@ -47,6 +46,9 @@ from pysgrld.errors import CorpusError
 from pysgrld.options.paths import is_there
 from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
+
+if TYPE_CHECKING:
+    from pysgrld.corpus.about.stored import About
 
 #: Quantiles of the document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
@@ -226,6 +228,8 @@ class Corpus:
         CorpusError
             If a file with these details is missing or was changed.
         """
+        from pysgrld.corpus.about.stored import About  # its import is slow
+
         read = self._provenance.get("documents_read")
         if not isinstance(read, int):  # a sample has no omitted documents
             read = self.documents

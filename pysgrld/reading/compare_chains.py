@@ -52,6 +52,11 @@ _OTHERS = frozenset({"--seed", "--chain-id"})
 _CHOSEN = ("lazy", "sample-every")
 
 
+#: Function called with a sample that is compared: its iteration, and the matrices that
+#: `Results.topic_sample` returns.
+Visit = Callable[[int, Mapping[str, Array]], None]
+
+
 class _Draws(NamedTuple):
     """The draws of the chains that are compared.
 
@@ -66,22 +71,21 @@ class _Draws(NamedTuple):
     scored : dict of Path to list of int
         Iterations of the full samples on which documents are scored: ``steps`` unless ``steps``
         refers to top-word samples.
-    all : bool
-        True if no sample was left out: topics are then matched by the posterior means that the user
-        sees.
     held_out : HeldOut or None
         Documents that all chains are scored on.
     counted : callable
         Called after every sample that is read.
+    visit : callable or None
+        Gets every sample, as `compared` describes it.
     """
 
     chains: Sequence[Results]
     steps: dict[Path, list[int]]
     slim: bool
     scored: dict[Path, list[int]]
-    all: bool
     held_out: HeldOut | None
     counted: Callable[[], None]
+    visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
         """Split the draws of each run by its Gibbs-refinement chains, if it has any.
@@ -183,6 +187,7 @@ def compared(
     layer: int = 1,
     burn_in: int = 0,
     tell: Callable[[int, int], None] = lambda done, total: None,
+    visit: Visit | None = None,
 ) -> Diagnosis:
     """Compare chains that are already open, like `diagnose`.
 
@@ -191,6 +196,8 @@ def compared(
     chains : sequence of Results
     top, layer, burn_in, tell
         As of `diagnose`.
+    visit : callable (step, matrices), optional
+        Called with every full sample in order, if they are read in one pass.
 
     Returns
     -------
@@ -209,9 +216,9 @@ def compared(
     while True:
         common = _in_common(chains, burn_in, layer_index)
         try:
-            return _compare(chains, *common, not burn_in, top, layer_index, tell)
-        except MissingInputError:  # a run that is training may have deleted samples in the meantime
-            if _in_common(chains, burn_in, layer_index) == common:
+            return _compare(chains, *common, not burn_in, top, layer_index, tell, visit)
+        except MissingInputError:  # a run that is training may have deleted samples
+            if visit is not None or _in_common(chains, burn_in, layer_index) == common:
                 raise
 
 
@@ -292,6 +299,7 @@ def _compare(
     top: int,
     layer_index: int,
     tell: Callable[[int, int], None],
+    visit: Visit | None,
 ) -> Diagnosis:
     """Compare the samples chosen by `_in_common`; ``layer_index`` counts from 0."""
     first = chains[0]
@@ -309,22 +317,24 @@ def _compare(
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
         is_scored, full = False, [[] for _ in chains]
-    # topics are read twice, for matching and for R-hat; with top-word samples, another pass over
-    # full samples scores documents
-    passes = 1 if fitted.likeness is None else 2
+    # Topics are matched by the posterior means if no sample is left out. Without these means,
+    # samples are read twice: once to match topics, once to compute R-hat. With top-word samples, a
+    # further pass over the full samples scores documents.
+    means = None
+    if all_of_them and fitted.likeness is not None:
+        means = _posterior_means(chains, layer_index)
+    passes = 1 if fitted.likeness is None or (means is not None and not slim) else 2
     total = len(chains) * (passes * len(steps[0]) + (len(full[0]) if slim else 0))
     done = itertools.count(1)
     held_out = first.held_out() if is_scored else None
     followed, scored = (
         dict(zip((c.path for c in chains), part, strict=True)) for part in (steps, full)
     )
-    draws = _Draws(
-        chains, followed, slim, scored, all_of_them, held_out, lambda: tell(next(done), total)
-    )
+    draws = _Draws(chains, followed, slim, scored, held_out, lambda: tell(next(done), total), visit)
     if fitted.likeness is None:
         compared = _follow_quantities(draws)
     else:
-        compared = _match_topics(draws, fitted.likeness, top, layer_index)
+        compared = _match_topics(draws, fitted.likeness, means, top, layer_index)
     traces = prediction = None
     if not notes:
         traces = compared.log_probability
@@ -369,16 +379,27 @@ def _compare(
 # ---- comparison of matched topics
 
 
-def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int) -> _Compared:
-    """Match the topics of all chains, and compute R-hat of their weights and top words."""
+def _match_topics(
+    draws: _Draws, likeness: Likeness, means: Sequence[Floats] | None, top: int, layer_index: int
+) -> _Compared:
+    """Match the topics of all chains by their means, if known; compute R-hat of weights and words."""
     chains = draws.chains
-    halves = [_halves(chain, draws, layer_index) for chain in chains]  # these have shape (2, K, V)
-    means = (
-        _means(chains, halves, layer_index) if draws.all else [pair.mean(axis=0) for pair in halves]
-    )
+    averages = [_Halves(chain, len(draws.steps[chain.path]), layer_index) for chain in chains]
+    in_one_pass = means is not None and not draws.slim
+    if not in_one_pass:
+        for chain, average in zip(chains, averages, strict=True):
+            _read_halves(chain, draws, layer_index, average)
+    if means is None:
+        means = [average.means.mean(axis=0) for average in averages]
     matched = match(means, likeness)
     order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
-    if len(chains) == 1:  # overlap between the two halves of each topic
+    words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
+    series = [
+        _follow(chain, draws, layer_index, words, rows, average if in_one_pass else None)
+        for chain, rows, average in zip(chains, order, averages, strict=True)
+    ]
+    halves = [average.means for average in averages]
+    if len(chains) == 1:  # overlap of the two halves of each topic
         least = likeness.overlap(*halves[0])
     # count topics that are clearly nearer to another topic's second half than to their own
     moved = []
@@ -386,11 +407,6 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int)
         partner = assign(likeness.similarity(early, late))
         gain = likeness.overlap(early, late[partner]) - likeness.overlap(early, late)
         moved.append(int(np.count_nonzero(gain > MOVED)))
-    words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
-    series = [
-        _follow(chain, draws, layer_index, words, rows)
-        for chain, rows in zip(chains, order, strict=True)
-    ]
     probability, weight, log_probability = map(np.stack, zip(*series, strict=True))
     of_words = convergence(draws.apart(probability))
     of_weight = convergence(draws.apart(weight)) if draws.held_out else None
@@ -418,49 +434,81 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int)
     return _Compared(topics, (), tuple(moved), log_probability, shares)
 
 
-def _means(
-    chains: Sequence[Results], halves: Sequence[Floats], layer_index: int
-) -> Sequence[Floats]:
-    """Return each chain's mean topics, (K, V): posterior means if all chains have them."""
+def _posterior_means(chains: Sequence[Results], layer_index: int) -> list[Floats] | None:
+    """Return each chain's posterior mean topics, (K, V), or None if a chain has none."""
     with contextlib.suppress(CheckpointError):
         if all(chain.fitted.mean is not None for chain in chains):
             return [
                 np.ascontiguousarray(c.phi(layer_index)[:, : c.fitted.layers[layer_index]].T)
                 for c in chains
             ]
-    return [pair.mean(axis=0) for pair in halves]
+    return None
 
 
-def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
-    """Average a chain's topics over the first and over the second half of its draws, (2, K, V).
+class _Halves:
+    """Mean topics over the first and over the second half of a chain's draws.
 
-    Rows sum to 1. In top-word samples, words that a sample lacks count as 0.
+    Attributes
+    ----------
+    means : (2, K, V) float32
+        Valid after all draws were added. Rows sum to 1. In top-word samples, words that a sample
+        lacks count as 0.
     """
-    steps = draws.steps[chain.path]
-    half, k = len(steps) // 2, chain.fitted.layers[layer_index]
-    means = np.empty((2, k, len(chain.vocabulary)), np.float32)
-    rows = np.arange(k)[:, None]
-    for mean, part in zip(means, (steps[:half], steps[half:]), strict=True):
-        total = np.zeros(mean.shape)
-        for step in part:
-            if draws.slim:
-                sample = chain.read_slim(step)
-                total[rows, sample["words"]] += sample["phi"]
-            else:
-                total += chain.rows_of(step, layer_index)
-            draws.counted()
-        if draws.slim:
-            total /= total.sum(axis=1, keepdims=True)
+
+    def __init__(self, chain: Results, draws: int, layer_index: int) -> None:
+        shape = chain.fitted.layers[layer_index], len(chain.vocabulary)
+        self.means = np.empty((2, *shape), np.float32)
+        self._ends, self._done = (draws // 2, draws), 0
+        self._rows = np.arange(shape[0])[:, None]
+
+    def add(self, phi: Floats, words: Int64s | None = None) -> None:
+        """Add the next draw.
+
+        Parameters
+        ----------
+        phi : (K, V), or (K, n) of a top-word sample
+        words : (K, n) unsigned, optional
+            Ids of the words of a top-word sample.
+        """
+        if self._done in (0, self._ends[0]):
+            self._total = np.zeros(self.means.shape[1:])
+        if words is None:
+            self._total += phi
         else:
-            total /= len(part)
-        mean[:] = total
-    return means
+            self._total[self._rows, words] += phi
+        self._done += 1
+        if self._done in self._ends:
+            half = self._ends.index(self._done)
+            if words is None:
+                self._total /= self._done - (self._ends[0] if half else 0)
+            else:
+                self._total /= self._total.sum(axis=1, keepdims=True)
+            self.means[half] = self._total
+            del self._total
+
+
+def _read_halves(chain: Results, draws: _Draws, layer_index: int, average: _Halves) -> None:
+    """Average the topics of a chain in a pass of its own over the samples."""
+    for step in draws.steps[chain.path]:
+        if draws.slim:
+            sample = chain.read_slim(step)
+            average.add(sample["phi"], sample["words"])
+        else:
+            average.add(chain.rows_of(step, layer_index))
+        draws.counted()
 
 
 def _follow(
-    chain: Results, draws: _Draws, layer_index: int, words: Int64s, rows: Int64s
+    chain: Results,
+    draws: _Draws,
+    layer_index: int,
+    words: Int64s,
+    rows: Int64s,
+    average: _Halves | None,
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return the values of a chain's topics ``rows`` in each of its N draws.
+
+    ``average``, if not None, gets the topics in the same pass.
 
     Returns
     -------
@@ -483,6 +531,11 @@ def _follow(
     for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
         if not draws.slim:
             probability[i] = chain.fitted.rows_of(sample, layer_index)[rows[:, None], words]
+        if average is not None:
+            wide = chain.for_population(steps[i], sample)
+            average.add(chain.fitted.rows_of(wide, layer_index))
+            if draws.visit is not None:
+                draws.visit(steps[i], wide)
         log_probability[i] = value
         shares = None if scorer is None else scorer.shares(layer_index)
         if shares is not None:

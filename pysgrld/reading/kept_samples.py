@@ -121,7 +121,10 @@ class KeptSamples:
         MissingInputError, CheckpointError
             As `read_sample`.
         """
-        sample = self.read_sample(step)
+        return self.for_population(step, self.read_sample(step))
+
+    def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the sample of an iteration, transformed by `population` if that is not None."""
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:

@@ -20,7 +20,6 @@ import numpy as np
 from pysgrld.chain.exact import ess_in, trace_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.reading import Listener, is_built_pattern
@@ -42,6 +41,7 @@ from pysgrld.types import Documents, Doubles, Floats, Int64s, Key, Others, WordT
 
 if TYPE_CHECKING:
     from pysgrld.corpus.about.details import NamedDocuments
+    from pysgrld.corpus.about.stored import About
     from pysgrld.corpus.steps import Wish
 
 #: Number of bytes at the end of ``metrics.jsonl`` that surely contain its whole last line.

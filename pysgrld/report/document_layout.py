@@ -395,8 +395,9 @@ class _Repulsion:
             spread.append(np.fft.rfft2(grid.reshape(side, side), (2 * side, 2 * side)))
         fields = []
         for transformed, kernel in ((spread[0], 0), (spread[0], 1), (spread[1], 1), (spread[2], 1)):
-            whole = np.fft.irfft2(transformed * kernels[kernel], (2 * side, 2 * side))
-            flat = whole[:side, :side].ravel()
+            # the inverse of rfft2, without the rows and columns that are not needed
+            rows = np.fft.ifft(transformed * kernels[kernel], axis=0)[:side]
+            flat = np.fft.irfft(rows, 2 * side, axis=1)[:, :side].ravel()
             fields.append(sum(flat[nodes] * weight for nodes, weight in corners))
         total = max(float(fields[0].sum()) - len(y), 1e-12)
         force = np.stack([y[:, i] * fields[1] - fields[2 + i] for i in (0, 1)], axis=1)

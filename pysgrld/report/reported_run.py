@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.models.word_order import WordOrder
-from pysgrld.reading.compare_chains import compared
+from pysgrld.reading.compare_chains import Visit, compared
 from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import ENOUGH
@@ -268,10 +269,12 @@ class ReportedRun:
         """
         results, fitted, at = self.results, self.results.fitted, self.at
         tell(1)
-        self.diagnosis: Diagnosis | None = diagnosed(self.chains, at, self.missing)
-        self.matched: dict[int, MatchedTopic] = (
-            {} if self.diagnosis is None else {topic.id: topic for topic in self.diagnosis.topics}
-        )
+        self.diagnosis: Diagnosis | None = None
+        lead = None
+        if self._has_one_pass():  # samples are drawn once, for the diagnosis and for words
+            lead = partial(self._diagnose, len(self.missing))
+        else:
+            self._diagnose(len(self.missing))
         self.evaluation: Evaluation | None = None
         try:
             self.evaluation = score_own(results, self.chains[1:])
@@ -320,6 +323,10 @@ class ReportedRun:
             signed=self.signed,
             visitors=self.sample_visitors,
             needed=self.first_words,
+            lead=lead,
+        )
+        self.matched: dict[int, MatchedTopic] = (
+            {} if self.diagnosis is None else {topic.id: topic for topic in self.diagnosis.topics}
         )
         if self.terms.draws and self.draws == 1:
             self.missing.append(
@@ -341,11 +348,27 @@ class ReportedRun:
         )
         tell(4)
 
+    def _diagnose(self, place: int, visit: Visit | None = None) -> None:
+        """Compare the chains; messages become those from ``missing[place]`` on."""
+        notes: list[str] = []
+        self.diagnosis = diagnosed(self.chains, self.at, notes, visit)
+        self.missing[place:place] = notes
 
-def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
-    """Compare chains, or one chain's halves; return None, with a note, if samples are too few."""
+    def _has_one_pass(self) -> bool:
+        """Return True for one chain that is not in training and keeps full samples."""
+        is_training = self.results.run.status.get("state") == "running"
+        return len(self.chains) == 1 and not is_training and not self.results.word_steps(self.at)[1]
+
+
+def diagnosed(
+    chains: Sequence[Results], layer: int, missing: list[str], visit: Visit | None = None
+) -> Diagnosis | None:
+    """Compare chains, or the halves of one; if kept samples are too few, note it, return None.
+
+    `visit` gets the samples, as for `compared`.
+    """
     try:
-        return compared(chains, layer=layer + 1)
+        return compared(chains, layer=layer + 1, visit=visit)
     except (UsageError, MissingInputError):
         missing.append(
             "fewer than four samples that all chains have kept: nothing is told of how sure "

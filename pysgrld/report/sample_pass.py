@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pysgrld.errors import MissingInputError
 from pysgrld.models.samples import looked_up
+from pysgrld.reading.compare_chains import Visit
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.types import Array, Doubles, Floats, Int64s
@@ -91,14 +92,44 @@ class KeptSample:
 SampleVisitor = Callable[[KeptSample], None]
 
 
+#: Function that reads the full samples of a single chain for a purpose of its own, and calls a
+#: function with the iteration and the matrices of each.
+Lead = Callable[[Visit], None]
+
+
 def read_samples(
-    sources: Sequence[ChainOfTopics], layer: int, visitors: Sequence[SampleVisitor]
+    sources: Sequence[ChainOfTopics],
+    layer: int,
+    visitors: Sequence[SampleVisitor],
+    lead: Lead | None = None,
 ) -> None:
     """Pass each stored sample of the given chains to all visitors, once.
 
     Full samples are read, or top-word samples if the run keeps more of them. A sample that is
-    deleted during the pass is skipped.
+    deleted during the pass is skipped. With `lead`, the visitors get the samples that it reads.
+
+    Raises
+    ------
+    MissingInputError
+        If `lead` stops before it has read all samples.
     """
+    if lead is not None:
+        results = sources[0].results
+        visited: list[int] = []
+
+        def visit(step: int, matrices: Mapping[str, Array]) -> None:
+            visited.append(step)
+            for visitor in visitors:
+                visitor(KeptSample(0, results, layer, step, matrices, top_words=False))
+
+        lead(visit)
+        if visited:
+            if visited != results.word_steps(layer)[0]:
+                raise MissingInputError(
+                    f"{results.path}: kept samples were deleted while they were read: give the "
+                    "command again"
+                )
+            return
     if not visitors:
         return
     for chain, (results, _) in enumerate(sources):
@@ -168,17 +199,19 @@ def followed(
     is_present: Bools,
     layer: int,
     visitors: Sequence[SampleVisitor] = (),
+    lead: Lead | None = None,
 ) -> Followed:
     """Compute statistics for words of each topic, (K, n), over samples of the given chains.
 
-    ``is_present`` is False for repeated words. The given visitors get the samples in the same pass.
+    ``is_present`` is False for repeated words. The given visitors get the samples in the same pass,
+    which `lead` makes if it is not None.
     """
     none = Followed(None, np.zeros(words.shape), 0, 0)
     if sources[0].results.fitted.no_mean:
-        read_samples(sources, layer, visitors)
+        read_samples(sources, layer, visitors, lead)
         return none
     drawn = _FollowedWords(sources, words, is_present)
-    read_samples(sources, layer, [drawn.add, *visitors])
+    read_samples(sources, layer, [drawn.add, *visitors], lead)
     exact = all(s.results.fitted.exact is not None for s in sources)
     has = np.stack([source.rows >= 0 for source in sources])
     intervals = interval(drawn.values, has, exact=exact)

@@ -10,7 +10,15 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, in_parts
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import ChainOfTopics, Results
-from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
+from pysgrld.report.sample_pass import (
+    TEN,
+    Bools,
+    KeptSample,
+    Lead,
+    SampleVisitor,
+    followed,
+    read_samples,
+)
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Number of first words taken by each relevance, and values of lambda, each defining a
@@ -79,6 +87,7 @@ def terms(
     signed: bool,
     visitors: Sequence[SampleVisitor] = (),
     needed: Int64s | None = None,
+    lead: Lead | None = None,
 ) -> Terms:
     """Describe each topic's words, in one pass over the stored samples.
 
@@ -102,6 +111,8 @@ def terms(
         Further visitors that get the samples in the same pass.
     needed : (K, n) int64, optional
         Ids of words of each topic that must be included.
+    lead : callable, optional
+        As for `pysgrld.report.sample_pass.read_samples`.
     """
     k = len(sources[0].rows)
     even = np.full(k, 1.0 / k) if weights is None else weights
@@ -121,7 +132,7 @@ def terms(
         is_present[row, : len(ids)] = True
     mean = phi[words, np.arange(k)[:, None]].astype(np.float64)
     share = np.zeros_like(mean) if signed else mean * even[:, None] / masses(phi, even)[words]
-    intervals = followed(sources, words, is_present, layer, visitors)
+    intervals = followed(sources, words, is_present, layer, visitors, lead)
     low = high = mean
     open_ = np.zeros((k, n), bool)
     if intervals.interval is not None:

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
 from pysgrld.evaluate.score import Scorer
+from pysgrld.reading import compare_chains
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.making import report
@@ -354,3 +356,57 @@ def test_names_that_are_damaged_are_refused(runs, tmp_path):
     (path / "labels.json").write_text('{"9": "x"}')
     with pytest.raises(CorpusError, match="no topic 9"):
         report(path, threads=1)
+
+
+def test_a_comparison_of_chains_reads_each_sample_once(runs, monkeypatch):
+    """Red with: a pass that matches topics before the pass that follows them; other halves."""
+    reads, read = [], Results.read_sample
+
+    def counted(self, step):
+        reads.append((self.path, step))
+        return read(self, step)
+
+    monkeypatch.setattr(Results, "read_sample", counted)
+    for kind in ("lda", "chains"):
+        reads.clear()
+        once = compare_chains.diagnose(runs(kind), threads=1)
+        assert len(reads) == len(set(reads)) == len(once.runs) * len(once.iterations) >= 20
+        with monkeypatch.context() as patch:
+            patch.setattr(compare_chains, "_posterior_means", lambda *_: None)
+            twice = compare_chains.diagnose(runs(kind), threads=1)
+        assert len(reads) == 3 * len(set(reads))
+        assert once.moved == twice.moved
+        if kind == "lda":  # of one chain the overlap is that of its halves
+            assert [t.overlap for t in once.topics] == [t.overlap for t in twice.topics]
+
+
+def test_a_page_reads_each_sample_once_for_words_and_the_diagnosis(runs, monkeypatch):
+    """Twenty samples are read again for documents. Red with: a pass for each part of the page."""
+    reads, read = Counter(), Results.read_sample
+
+    def counted(self, step):
+        reads[step] += 1
+        return read(self, step)
+
+    monkeypatch.setattr(Results, "read_sample", counted)
+    page = report(runs("lda"), threads=1)
+    kept = len(Results(runs("lda"), 1).kept())
+    assert sorted(reads.values()) == [1] * (kept - 20) + [2] * 20
+    with monkeypatch.context() as patch:
+        patch.setattr(ReportedRun, "_has_one_pass", lambda _: False)
+        assert report(runs("lda"), threads=1).html == page.html
+
+
+def test_samples_deleted_in_the_pass_over_them_are_reported(runs, monkeypatch):
+    """Red with: a page whose intervals are of the samples that were read."""
+    reads, read = [], Results.read_sample
+
+    def vanishing(self, step):
+        reads.append(step)
+        if len(reads) == 30:
+            raise MissingInputError("no sample")
+        return read(self, step)
+
+    monkeypatch.setattr(Results, "read_sample", vanishing)
+    with pytest.raises(MissingInputError, match="deleted while they were read: give the command"):
+        report(runs("lda"), threads=1)

@@ -106,11 +106,13 @@ class ShownDocuments(Section):
         """Return the number, mean share and bounds of each main topic of a drawn document."""
         loadings = self._topics
         assert loadings is not None
-        parts = (part[place] for part in (loadings.top, loadings.mean, loadings.low, loadings.high))
+        arrays = loadings.top, loadings.mean, loadings.low, loadings.high
+        parts = (part[place].tolist() for part in arrays)
+        least = float(np.float32(LEAST))  # shares are in single precision
         return [
-            [int(k), *(round(float(x), 4) for x in (mean, low, high))]
+            [k, round(mean, 4), round(low, 4), round(high, 4)]
             for k, mean, low, high in zip(*parts, strict=True)
-            if mean >= LEAST
+            if mean >= least
         ]
 
     def _records_of(
