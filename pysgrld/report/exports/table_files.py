@@ -144,7 +144,7 @@ def _write_documents(
     request: ExportRequest,
     tell: Tell,
 ) -> Doubles:
-    """Write the table of documents; return their total tokens by draw and topic, (S, 1, K).
+    """Write the table of documents; return tokens in training by draw and topic, (S, 1, K).
 
     The dense table has one row for each document, with a column for each topic. The sparse table
     has, for each document, a row for each topic with a share of at least 0.01, and for the greatest
@@ -192,7 +192,8 @@ def _write_documents(
                 about.ids(block_rows),
                 *(about.values(c.name, block_rows) for c in about.columns),
             ]
-            values: list[Any] = [*who, np.isin(block_rows, held_out), block.lengths]
+            is_held_out = np.isin(block_rows, held_out)
+            values: list[Any] = [*who, is_held_out, block.lengths]
             share = block.theta.mean(axis=0, dtype=np.float64)
             if request.sparse:
                 shown = share >= LISTED
@@ -215,7 +216,7 @@ def _write_documents(
                 table.write([*values, topic, *shares])
             else:
                 table.write([*values, *np.ascontiguousarray(share.T, np.float32)])
-            totals[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
+            totals[:, 0] += block.tokens[:, ~is_held_out].sum(axis=1, dtype=np.float64)
             tell("writing documents", block.at.stop, corpus.documents)
     return totals
 
