@@ -136,7 +136,7 @@ def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
         check=True,
         stderr=subprocess.DEVNULL,
     )
-    return open_run(run, 1)
+    return open_run(run, 1, these=True)
 
 
 def counted(results: Results, truth: Made) -> dict[str, Any]:

@@ -1,13 +1,12 @@
-"""Do intervals hold for other texts like these? Topics of two random halves of a corpus, compared.
+"""Do intervals hold for other texts like these? Runs on two random halves of a corpus, compared.
 
     python benchmarks/halves.py CORPUS [CORPUS ...] [-k K] [--splits N] [--json FILE]
 
 A corpus is a folder of ``sgmc corpus build``. It is split at random into two halves, and LDA with its
-defaults is trained on each. Topics of the halves are matched one to one by likeness; a pair counts if at
-least five of its ten most distinctive words are the same. The difference of a word's square root of
-probability between the halves has the variances of both: its 90 % interval should hold 0 nine times in
-ten. Printed are the share of the ten top words for which it does, by posterior draws and by draws for
-other texts like these, the same for the worst topic, and how many times as wide the latter are.
+defaults is trained on each, as ``sgmc diagnose --halves`` does for a run. The 90 % interval of a
+difference between the halves should hold 0 nine times in ten. Printed are the fractions for which it
+does: of the ten top words, for these documents and for other texts like these, of the latter in the
+worst topic, of shares of topics, and of shares in groups.
 
 ``made`` instead of a folder is a corpus drawn from the model, 20 topics over 3,000 words.
 """
@@ -16,31 +15,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.optimize import linear_sum_assignment
 
-from pysgrld import LDA
 from pysgrld.corpus import Corpus
-from pysgrld.types import Array
-
-#: Top words that are compared, and how many of a pair of topics must agree.
-WORDS, AGREE = 10, 5
-#: Standard deviations that a normal deviate is within nine times in ten.
-NORMAL = 1.6449
-
-
-class Half(NamedTuple):
-    """Topics of one half: square roots of probabilities, (K, V), and their variances."""
-
-    roots: Array
-    posterior: Array
-    population: Array
+from pysgrld.corpus.build import store_documents
+from pysgrld.models.choices import Choices
+from pysgrld.reading.find_runs import open_run
+from pysgrld.report.halves import HalvesCompared, compare_halves
+from pysgrld.train.halves import train_halves
+from pysgrld.types import Documents
 
 
 def counts_of(place: str) -> sparse.csr_matrix:
@@ -61,77 +48,53 @@ def counts_of(place: str) -> sparse.csr_matrix:
     )
 
 
-def trained(counts: sparse.csr_matrix, k: int, seed: int) -> Half:
-    """Train on one half, and return its topics."""
-    lda = LDA(k, random_state=seed, keep_samples=200, n_jobs=1).fit(counts)
-    fitted = lda._fitted()
-    draws = [np.sqrt(sample["phi"]) for sample in lda._samples.values()]
-    wide = [
-        np.sqrt(fitted.like_these(step, sample)["phi"]) for step, sample in lda._samples.items()
-    ]
-    return Half(np.mean(draws, axis=0), np.var(draws, axis=0), np.var(wide, axis=0))
-
-
-def pairs(first: Half, second: Half) -> Iterator[tuple[int, int]]:
-    """Yield the topics that both halves have."""
-    rows, columns = linear_sum_assignment(-(first.roots @ second.roots.T))
-    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        top = [set(np.argsort(-half.roots[at])[:WORDS]) for half, at in ((first, i), (second, j))]
-        if len(top[0] & top[1]) >= AGREE:
-            yield i, j
-
-
-def compared(counts: sparse.csr_matrix, k: int, seed: int) -> dict[str, Any]:
-    """Split a corpus, train on both halves, and count what intervals of differences hold."""
-    order = np.random.default_rng(seed).permutation(counts.shape[0])
-    middle = len(order) // 2
-    first, second = (
-        trained(counts[part], k, seed + 1) for part in (order[:middle], order[middle : 2 * middle])
-    )
-    held: dict[str, list[float]] = {"posterior": [], "population": []}
-    widths = []
-    for i, j in pairs(first, second):
-        for half, at in ((first, i), (second, j)):
-            words = np.argsort(-half.roots[at])[:WORDS]
-            difference = np.abs(first.roots[i, words] - second.roots[j, words])
-            for name in held:
-                variance = getattr(first, name)[i, words] + getattr(second, name)[j, words]
-                held[name].append(float((difference <= NORMAL * np.sqrt(variance)).mean()))
-            widths.append(np.sqrt(half.population[at, words] / half.posterior[at, words]).mean())
-    return {
-        "topics": len(widths) // 2,
-        "posterior": float(np.mean(held["posterior"])),
-        "population": float(np.mean(held["population"])),
-        "worst": float(np.min(held["population"])),
-        "width": float(np.mean(widths)),
-    }
+def compared(place: str, k: int, seed: int) -> HalvesCompared:
+    """Split a corpus, train on both halves, and count the intervals of differences that hold 0."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        if place == "made":
+            counts = counts_of(place)
+            documents = Documents(
+                counts.indptr.astype(np.int64),
+                counts.indices.astype(np.int32),
+                counts.data.astype(np.int32),
+            )
+            words = [f"w{w}" for w in range(counts.shape[1])]
+            corpus = store_documents(folder / "made", documents, words, {})
+        else:
+            corpus = Corpus.open(Path(place))
+        paths = train_halves(corpus, Choices({"topics": k}), folder, seed, 1)
+        alike, these = (
+            tuple(open_run(path, 1, these=these) for path in paths) for these in (False, True)
+        )
+        return compare_halves(alike, these)
 
 
 def main() -> None:
-    """Print a row for each corpus."""
+    """Print a row for each split of each corpus."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
     parser.add_argument("-k", type=int, default=10, help="topics [10]; made: 20")
     parser.add_argument("--splits", type=int, default=1, help="random splits of each corpus [1]")
     parser.add_argument("--json", type=Path, help="also write the figures")
-    asked = parser.parse_args()
-    print(
-        "| corpus | topics in both | posterior | alike | worst topic | width |\n|---|---|---|---|---|---|"
-    )
+    options = parser.parse_args()
+    print("| corpus | topics in both | words, these | alike | worst topic | shares | groups |")
+    print("|---|---|---|---|---|---|---|")
     rows = {}
-    for place in asked.corpora:
-        counts, k = counts_of(place), 20 if place == "made" else asked.k
-        found = [compared(counts, k, seed) for seed in range(asked.splits)]
-        row = {name: float(np.mean([each[name] for each in found])) for name in found[0]}
-        rows[Path(place).name] = row
-        assert not math.isnan(row["population"])
-        print(
-            f"| {Path(place).name} | {row['topics']:.0f} of {k} | {row['posterior']:.2f} | "
-            f"{row['population']:.2f} | {row['worst']:.1f} | {row['width']:.2f} |",
-            flush=True,
-        )
-    if asked.json is not None:
-        asked.json.write_text(json.dumps(rows, indent=1) + "\n")
+    for place in options.corpora:
+        k = 20 if place == "made" else options.k
+        for seed in range(options.splits):
+            row = compared(place, k, seed)
+            rows[f"{Path(place).name} {seed}"] = row._asdict()
+            numbers = [row.words_these.held, row.words.held, row.words.worst]
+            numbers += [row.shares.held, row.groups.held]
+            cells = ["-" if number is None else f"{number:.2f}" for number in numbers]
+            print(
+                f"| {Path(place).name} | {row.pairs} of {row.topics} | {' | '.join(cells)} |",
+                flush=True,
+            )
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

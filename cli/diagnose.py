@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Interrupted, UsageError
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, show_json, threads
@@ -36,6 +36,7 @@ Examples:
   sgmc diagnose runs/a/chain-1 runs/a/chain-3 --top 20
   sgmc diagnose bible-scir        one run: its first half and its second
   sgmc diagnose --replicate 8     which topics do fresh runs find again?
+  sgmc diagnose --halves          do intervals hold for texts like these?
   sgmc diagnose --burn-in 5000 --picture chains.png
   sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
 )
@@ -57,6 +58,7 @@ Examples:
     parse=integer(1, 100),
     metavar="N",
 )
+@flag("--halves", "train on two random halves of the documents: do their intervals agree?")
 @plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=str, metavar="FILE.png")
 @flag("--force", "replace that picture if it is there")
 @as_json
@@ -68,6 +70,7 @@ def command(
     layer: int | None,
     burn_in: int | None,
     replicate: int | None,
+    halves: bool,
     picture: str | None,
     force: bool,
     **values: Any,
@@ -85,6 +88,13 @@ def command(
 
     from .progress import Screen
 
+    if halves:
+        if len(runs) > 1 or replicate or top or layer or burn_in or picture is not None:
+            raise UsageError(
+                "--halves takes one run, and none of --replicate, --top, --layer, --burn-in, --picture"
+            )
+        _compare_halves(runs[0] if runs else None, **values)
+        return
     if replicate is not None:
         if len(runs) > 1 or layer or burn_in or picture is not None:
             raise UsageError("--replicate takes one run, and none of --layer, --burn-in, --picture")
@@ -187,6 +197,62 @@ def _replicate(
             "Found: runs that have the topic too, by a correlation of its proportions in the same "
             f"documents of at least {CORRELATED}. The count is not calibrated: it is "
             "no probability that new texts have a topic. Overlap: mean share of the ten top words."
+        )
+    )
+
+
+def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int | None) -> None:
+    """Train on two halves of the documents of a run, and show how often intervals agree."""
+    from tempfile import TemporaryDirectory
+
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.reading.intervals import SHARE
+    from pysgrld.report.halves import AGREE, WORDS, compare_halves
+    from pysgrld.run.machine import threads as count
+    from pysgrld.train.halves import choices_of_run, corpus_of_run, train_halves
+
+    from .progress import Screen
+
+    with Screen(quiet=quiet) as screen, TemporaryDirectory(prefix="sgmc-") as folder:
+        number = count(threads).number
+        results = open_run(name, number, missing=screen.warn)
+        corpus, choices = corpus_of_run(results), choices_of_run(results)
+        try:
+            with screen.steps() as tell:
+                tell = partial(tell, "training on halves")
+                paths = train_halves(corpus, choices, Path(folder), results.seed, number, tell)
+        except Interrupted:
+            raise Interrupted(
+                "stopped: the runs on halves are not kept; run the same command again"
+            ) from None
+        first, second = (
+            tuple(open_run(path, number, these=these) for path in paths) for these in (False, True)
+        )
+        compared = compare_halves(first, second)
+    if json:
+        record = {
+            key: value._asdict() if hasattr(value, "_asdict") else value
+            for key, value in compared._asdict().items()
+        }
+        show_json({"run": results.place, "interval": SHARE} | record)
+        return
+    a, b = compared.documents
+    echo(f"{results.place}: trained on two random halves, {a:,} and {b:,} documents\n")
+    echo(f"{'90 % intervals of differences':<38}hold 0  worst topic  number")
+    titles = {
+        f"{WORDS} top words": compared.words,
+        f"{WORDS} top words, --population these": compared.words_these,
+        "shares of topics": compared.shares,
+        "shares in groups": compared.groups,
+    }
+    for title, coverage in titles.items():
+        cells = ["-" if x is None else f"{x:.2f}" for x in (coverage.held, coverage.worst)]
+        echo(f"{title:<38}{cells[0]:>6}  {cells[1]:>11}  {coverage.number:>6,}")
+    echo(
+        "\n"
+        + fill(
+            f"{compared.pairs} of {compared.topics} topics are in both halves ({AGREE} of {WORDS} top "
+            "words); the others are not compared. 0.90 is right; from few differences it is uncertain."
         )
     )
 

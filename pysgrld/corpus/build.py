@@ -40,7 +40,7 @@ from pysgrld.run.files import (
 )
 from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
-from pysgrld.types import Documents, Key
+from pysgrld.types import Documents, Int64s, Key
 
 #: Advice in the error message for an output path that exists already.
 OTHER_FOLDER = "name another folder with -o"
@@ -138,16 +138,31 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
         )
     refuse_full_folder(place, OTHER_FOLDER)
     ids = choose_documents(corpus.documents, target, Key(seed, 0, 0))
+    return take(corpus, ids, place, {"sample_of": corpus.fingerprint, "seed": seed})
+
+
+def take(corpus: Corpus, ids: Int64s, place: Path, origin: dict[str, Any]) -> Corpus:
+    """Store some documents of a corpus, with their texts and columns, as a new corpus.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    ids : (n,) int64
+        Documents, ascending.
+    place : Path
+        Folder of the new corpus.
+    origin : dict
+        Plain values for the record of provenance, which also gets that of the corpus.
+    """
     with work_folder(place) as work:
         writer = work.writer("sample")
         collector = DetailsCollector(work.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
-        for begin in range(0, target, TOGETHER):
+        for begin in range(0, len(ids), TOGETHER):
             chunk = ids[begin : begin + TOGETHER]
             writer.append(corpus.take(chunk))
             collector.add(corpus.about.details(chunk, texts=True))
-        origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        parts = write_about(collector, writer.folder, None, no_log, read=target)
-        writer.finish_corpus(corpus.vocabulary, origin, parts)
+        parts = write_about(collector, writer.folder, None, no_log, read=len(ids))
+        writer.finish_corpus(corpus.vocabulary, origin | {"of": corpus.provenance}, parts)
         work.commit(writer.folder)
     return Corpus.open(place)
 

@@ -8,8 +8,9 @@ is the kind of word, with all of its occurrences in the document.
 With weights from Exp(1) on the kinds of words of a document, the variance of a topic's share of its
 tokens is sum_i c_i^2 (r_ik - theta_k)^2 / N^2 to first order, where kind i occurs c_i times and has
 topic k with probability r_ik. With weights on the tokens it is sum_i c_i (r_ik - theta_k)^2 / N^2.
-The square root of their ratio, which is at least 1, multiplies the deviations of an interval's
-bounds from the mean.
+The deviations of an interval's bounds from the mean are multiplied by their ratio, which is at
+least 1. Its square root would be enough if kinds of words were independent; but words related to a
+repeated word come again, too. The ratio was chosen on halves of documents (docs/calibration.md).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
     tokens = counts * (topics - mean) ** 2
     by_kinds, by_tokens = (np.add.reduceat(x, begins, axis=0) for x in (counts * tokens, tokens))
     ratio = np.divide(by_kinds, by_tokens, out=np.ones_like(by_kinds), where=by_tokens > 0)
-    factors: Doubles = np.sqrt(np.maximum(ratio, 1.0))
+    factors: Doubles = np.maximum(ratio, 1.0)
     return factors
 
 

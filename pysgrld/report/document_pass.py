@@ -37,6 +37,8 @@ BEST, SURE = 5, 0.01
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: Minimum fraction of draws that agree on a correlation's sign.
 AGREE = 0.9
+#: Standard deviations within which a normal deviate is nine times in ten.
+NORMAL = 1.6449
 
 
 # ---- the pass
@@ -215,6 +217,13 @@ class Shares(NamedTuple):
         low, high = bounds(share, effective)
         return cls(share.mean(axis=0).T, low.T, high.T)
 
+    def widen(self, deviation: Doubles) -> Shares:
+        """Add a normal deviate with the given standard deviations, (K,), to the draws."""
+        more = NORMAL * deviation[:, None]
+        low = self.mean - np.hypot(self.mean - self.low, more)
+        high = self.mean + np.hypot(self.high - self.mean, more)
+        return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
+
     def about(self, weights: Doubles | None) -> Shares:
         """Replace means by weights in the whole corpus, (K,); intervals move with the means."""
         if weights is None:
@@ -233,10 +242,17 @@ class TopicShares(DocumentVisitor):
         Effective sample sizes of the shares, if their draws are not independent.
     counted : (n,) bool, optional
         True for the documents that count, as the training documents; by default all do.
+    alike : bool
+        True for intervals for other texts like these: the variance of the shares over samples of
+        documents, as of a ratio of two sums, is added to the variance of the draws. If f is the
+        effective number of documents minus 1, the variance has a factor of f / (f - 2), as that of
+        Student's t.
     """
 
-    def __init__(self, effective: Doubles | None = None, counted: Array | None = None) -> None:
-        self._effective, self._counted = effective, counted
+    def __init__(
+        self, effective: Doubles | None = None, counted: Array | None = None, *, alike: bool = False
+    ) -> None:
+        self._effective, self._counted, self._alike = effective, counted, alike
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
@@ -244,11 +260,14 @@ class TopicShares(DocumentVisitor):
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
-        return cls(results.share_sizes(), counted)
+        return cls(results.share_sizes(), counted, alike=not results.these)
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
+        # numbers of documents, and sums over them of N^2, tokens x N and tokens^2
+        self._number, self._squares = 0, 0.0
+        self._products, self._powers = np.zeros(topics), np.zeros(topics)
 
     def add(self, block: DrawnBlock) -> None:
         """Add the tokens of documents."""
@@ -256,11 +275,26 @@ class TopicShares(DocumentVisitor):
         if self._counted is not None:
             tokens = tokens[:, self._counted[block.at]]
         self._tokens[:, 0] += tokens.sum(axis=1, dtype=np.float64)
+        mean = tokens.mean(axis=0, dtype=np.float64)
+        lengths = mean.sum(axis=1)
+        self._number += len(mean)
+        self._squares += float(lengths @ lengths)
+        self._products += lengths @ mean
+        self._powers += (mean**2).sum(axis=0)
 
     @property
     def shares(self) -> Shares:
         """Shares of the topics, (K, 1)."""
-        return Shares.of(self._tokens, self._effective)
+        shares = Shares.of(self._tokens, self._effective)
+        if not self._alike or len(self._tokens) == 1 or not self._squares:
+            return shares
+        total, share = float(self._tokens.mean(axis=0).sum()), shares.mean[:, 0]
+        apart = self._powers - 2 * share * self._products + share**2 * self._squares
+        freedom = total**2 / self._squares - 1
+        if freedom <= 2:
+            return shares.widen(np.ones(len(share)))
+        number = self._number / (self._number - 1) * freedom / (freedom - 2)
+        return shares.widen(np.sqrt(np.maximum(apart, 0.0) * number) / total)
 
 
 class DocumentTopics(DocumentVisitor):

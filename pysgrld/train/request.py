@@ -199,7 +199,9 @@ def going_on(
             "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
         )
         raise UsageError(f"--resume {name}: CORPUS must be given again: {reason}")
-    options_of_run = _chosen(run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START)
+    options_of_run = chosen_options(
+        run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START
+    )
     if _BUDGET & choices.names:
         options_of_run = options_of_run.without(_BUDGET)
     parent = run.config.get("parent")
@@ -221,8 +223,17 @@ def going_on(
     return request, chain_number(chains[-1]) if chains else 0
 
 
-def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> Choices:
-    """Return the options that the user typed for a run, without defaults."""
+def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]) -> Choices:
+    """Return the options that the user typed for a run, without defaults.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    options : Resolved
+        All options of the run.
+    without : frozenset of str
+        Names of options to leave out.
+    """
     options_of_run = {
         n: value
         for n, value in options.plain().items()
@@ -290,7 +301,9 @@ def growing(
         raise UsageError(
             f"--from {name}: topics of {fitted.kind} cannot be continued; train a new run"
         )
-    options_of_run = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
+    options_of_run = chosen_options(
+        results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"}
+    )
     topics = fitted.layers[0]
     merged = options_of_run.changed(topics=topics).updated(choices)
     if merged.source.topics != topics:

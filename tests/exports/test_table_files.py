@@ -41,6 +41,19 @@ def draws_of(results, at=0):
     return results.document_draws(corpus.take(rows), rows, steps, at)
 
 
+def ends_of_shares(tokens):
+    """Intervals of shares for other texts: draws of topics, and Student's t over documents."""
+    drawn = tokens.sum(axis=1) / tokens.sum(axis=(1, 2))[:, None]
+    mean, (low, high) = drawn.mean(axis=0), bounds(drawn)
+    one = tokens.mean(axis=0)
+    lengths, n = one.sum(axis=1), len(one)
+    variance = ((one - lengths[:, None] * mean) ** 2).sum(axis=0) / lengths.sum() ** 2
+    freedom = lengths.sum() ** 2 / (lengths**2).sum() - 1
+    more = 1.6449 * np.sqrt(variance * n / (n - 1) * freedom / (freedom - 2))
+    low, high = mean - np.hypot(mean - low, more), mean + np.hypot(high - mean, more)
+    return SimpleNamespace(mean=mean, low=np.maximum(0, low), high=np.minimum(1, high))
+
+
 @pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 1), ("sam", 0)])
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_figures_are_those_of_the_run(exported, chains, name, at, format):
@@ -55,14 +68,12 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
     assert documents["row"].tolist() == list(range(60))
     assert documents["held_out"].sum() == 6
     topics = found["topics"]
-    tokens = tokens[:, ~documents["held_out"].to_numpy()]
-    whole = tokens.sum(axis=1, dtype=float) / tokens.sum(axis=(1, 2), dtype=float)[:, None]
     weights = results.weights(at)
     np.testing.assert_allclose(topics["share"], weights, atol=1e-6)
-    moved = (end + weights - whole.mean(axis=0) for end in bounds(whole))
-    low, high = (np.clip(end, 0.0, 1.0) for end in moved)
-    ends = np.minimum(low, weights), np.maximum(high, weights)
-    np.testing.assert_allclose(topics[["low", "high"]].T, ends, atol=1e-6)
+    ends = ends_of_shares(tokens[:, ~documents["held_out"].to_numpy(bool)].astype(float))
+    mean = ends.mean
+    low, high = (np.clip(end + weights - mean, 0, 1) for end in (ends.low, ends.high))
+    np.testing.assert_allclose(topics[["low", "high"]].T, (low, high), atol=1e-5)
     phi = results.fitted.over_words(results.mean, at)[:, :k].T
     words = found["topic-words"].pivot(index="topic", columns="rank", values="word").to_numpy()
     ids = results.top(7, at)

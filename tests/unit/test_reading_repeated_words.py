@@ -46,7 +46,7 @@ def expected(documents, phi, theta):
             count, apart = documents.counts[i], topics / topics.sum() - theta[d]
             variances += np.outer([count**2, count], apart**2)
         if variances[1].any():
-            factors[d] = np.sqrt(variances[0] / variances[1])
+            factors[d] = variances[0] / variances[1]
     return factors
 
 
@@ -58,7 +58,7 @@ def test_a_repeated_word_is_one_kind_of_word(made, monkeypatch, cells):
     factors = Repetition(results_of(phi), 0).factors(documents, theta)
     np.testing.assert_allclose(factors, expected(documents, phi, theta), rtol=1e-6)
     assert (factors[[1, 2]] == 1).all()
-    np.testing.assert_allclose(factors[4], 2.0)  # each of its words four times
+    np.testing.assert_allclose(factors[4], 4.0)  # each of its words four times
 
 
 def test_intervals_for_these_documents_and_of_directions_are_not_wider(made):

@@ -18,7 +18,7 @@ from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.reading.repeated_words import proportion_bounds
 from pysgrld.reading.results import ChainOfTopics, Results
-from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
+from pysgrld.report.document_pass import Shares, TopicShares, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, Followed, followed
@@ -97,10 +97,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         )
     else:
         steps = drawn_steps(results) if draw is None else []
-        totals = _write_documents(results, corpus, steps, draw, request, tell)
+        shares = _write_documents(results, corpus, steps, draw, request, tell)
         written = plural(corpus.documents, "document")
         if results.fitted.counts() is None:
-            shares = Shares.of(totals, results.share_sizes() if steps else None)
             shares = shares.about(weights if draw is None else None)
             weights = shares.mean[:, 0]
             low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
@@ -143,8 +142,8 @@ def _write_documents(
     draw: Draw | None,
     request: ExportRequest,
     tell: Tell,
-) -> Doubles:
-    """Write the table of documents; return tokens in training by draw and topic, (S, 1, K).
+) -> Shares:
+    """Write the table of documents; return the shares of the topics in the training documents.
 
     The dense table has one row for each document, with a column for each topic. The sparse table
     has, for each document, a row for each topic with a share of at least 0.01, and for the greatest
@@ -182,7 +181,8 @@ def _write_documents(
     held_out = results.training_documents(corpus).without
     # all documents, without storing a list of ids
     rows = Others(corpus.documents, np.zeros(0, np.int64))
-    totals = np.zeros((max(1, len(steps)), 1, k))
+    in_all = TopicShares.in_training(results, corpus, rows[:])
+    in_all.begin(max(1, len(steps)), len(rows), k)
     path = request.folder / f"documents.{request.format}"
     with whole_table(path, request.format, first + parts + last) as table:
         for block in drawn_blocks(results, corpus, rows, steps, request.at, draw):
@@ -192,8 +192,7 @@ def _write_documents(
                 about.ids(block_rows),
                 *(about.values(c.name, block_rows) for c in about.columns),
             ]
-            is_held_out = np.isin(block_rows, held_out)
-            values: list[Any] = [*who, is_held_out, block.lengths]
+            values: list[Any] = [*who, np.isin(block_rows, held_out), block.lengths]
             share = block.theta.mean(axis=0, dtype=np.float64)
             if request.sparse:
                 shown = share >= LISTED
@@ -216,9 +215,9 @@ def _write_documents(
                 table.write([*values, topic, *shares])
             else:
                 table.write([*values, *np.ascontiguousarray(share.T, np.float32)])
-            totals[:, 0] += block.tokens[:, ~is_held_out].sum(axis=1, dtype=np.float64)
+            in_all.add(block)
             tell("writing documents", block.at.stop, corpus.documents)
-    return totals
+    return in_all.shares
 
 
 def _write_words(

@@ -183,6 +183,8 @@ class TopicRecords(Section):
                 f"The topic's share of the words {how}. Its interval is of {DRAWS} draws: in each every "
                 f"word of a document, of all or of {DOCUMENTS:,} evenly spaced ones, is given a topic."
             )
+            if not run.results.these:
+                weight += " For other texts like these, the variance over documents is added."
         return [
             *definitions,
             Definition(

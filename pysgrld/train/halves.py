@@ -1,0 +1,128 @@
+"""Training on two random halves of the documents of a run, which measures the run's intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.build import take
+from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.errors import MissingInputError, Severity, UsageError
+from pysgrld.models.choices import Choices
+from pysgrld.models.options import OPTIONS
+from pysgrld.reading.results import Results
+from pysgrld.run import RunDirectory
+from pysgrld.train.events import Position
+from pysgrld.train.request import Request, chosen_options
+from pysgrld.train.start import train
+
+#: Part of the seed that makes the division of the documents independent of others of the run.
+_SEED = 1948
+#: Options of a run that the training on a half does not take over, in addition to options of reading.
+_OF_THE_RUN = frozenset({"out", "resume", "threads", "max-memory", "time-limit", "chain-id"})
+
+
+class _Silent:
+    """Reporter of training that shows nothing."""
+
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
+        """Ignore a message."""
+
+    def reading(self, progress: ReadingProgress) -> None:
+        """Ignore progress of reading."""
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        """Ignore the start."""
+
+    def moved(self, position: Position) -> None:
+        """Ignore the state after an iteration."""
+
+    def refining(self, run: RunDirectory, line: str) -> None:
+        """Ignore the Gibbs refinement."""
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        """Ignore a score."""
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        """Ignore the end."""
+
+
+def choices_of_run(results: Results) -> Choices:
+    """Return the options with which the halves of a run's documents are trained.
+
+    Raises
+    ------
+    UsageError
+        If the model has several layers of topics, or topics that change over time.
+    """
+    options = results.options
+    if options.starts is None or options.slicing is not None or len(options.widths) != 1:
+        raise UsageError(
+            f"{results.path}: halves are for one layer of topics that do not change with time; this is "
+            f"a run of --model {options.model}"
+        )
+    reading = {name for name in OPTIONS if CorpusOptions.among([name])}
+    return chosen_options(results.run, options, _OF_THE_RUN | reading)
+
+
+def corpus_of_run(results: Results) -> Corpus:
+    """Return the training corpus of a run.
+
+    Raises
+    ------
+    MissingInputError
+        If it is missing.
+    """
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: halves need the training documents")
+    return corpus
+
+
+def train_halves(
+    corpus: Corpus,
+    choices: Choices,
+    folder: Path,
+    seed: int,
+    threads: int,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Path, Path]:
+    """Divide a corpus at random into two halves, and train a run on each.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    choices : Choices
+        Options of both runs.
+    folder : Path
+        Empty folder for the halves and the runs.
+    seed : int
+        Seed of the division.
+    threads : int
+    tell : callable (done, total), optional
+        Called after each run.
+
+    Returns
+    -------
+    (Path, Path)
+        Folders of the runs.
+
+    Raises
+    ------
+    Interrupted
+        If training is stopped.
+    """
+    order = np.random.default_rng([_SEED, seed]).permutation(corpus.documents)
+    runs = folder / "run-1", folder / "run-2"
+    tell(0, 2)
+    for number, (rows, run) in enumerate(zip(np.array_split(order, 2), runs, strict=True), 1):
+        half = folder / f"half-{number}"
+        take(corpus, np.sort(rows), half, {"half_of": corpus.fingerprint, "seed": seed})
+        chosen = choices.changed(out=str(run), threads=threads)
+        train(Request([str(half)], chosen, folder), _Silent())
+        tell(number, 2)
+    return runs
