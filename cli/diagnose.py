@@ -202,7 +202,7 @@ def _replicate(
 
 
 def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int | None) -> None:
-    """Train on two halves of the documents of a run, and show how often intervals agree."""
+    """Train on two halves of the documents of a run, and show the fraction of intervals that agree."""
     from tempfile import TemporaryDirectory
 
     from pysgrld.reading.find_runs import open_run
