@@ -25,7 +25,7 @@ WORDS, AGREE = 10, 5
 
 
 class Coverage(NamedTuple):
-    """Differences between the halves whose 90 % interval contains 0.
+    """Fraction of differences between the halves with a 90 % interval that contains 0.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class _Bounds(NamedTuple):
         return _Bounds(*(part[index] for part in self))
 
     def agrees(self, other: _Bounds) -> Array:
-        """Return True for differences whose interval, from both half-widths, contains 0."""
+        """Return True for differences with an interval, from both half-widths, that contains 0."""
         is_above = self.mean >= other.mean
         mine = np.where(is_above, self.mean - self.low, self.high - self.mean)
         theirs = np.where(is_above, other.high - other.mean, other.mean - other.low)

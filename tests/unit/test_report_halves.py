@@ -19,7 +19,7 @@ def ran(*args):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run on texts of three subjects by two parties, one of which has more of the first."""
+    """A run on texts of three subjects by two parties; the second has more of the first subject."""
     rng, folder = np.random.default_rng(1), tmp_path_factory.mktemp("halves")
     lines = []
     for document in range(240):
