@@ -31,8 +31,8 @@ def oracle(phi, order, shares=None):
     p = phi[:, :K].astype(float)
     exclusive = p / p.sum(axis=1, keepdims=True)
     if order.name == "distinctive":
-        low = np.maximum(0, np.sqrt(p) - 1.645 / (2 * np.sqrt(TOKENS / K))) ** 2
-        return low * exclusive
+        n = TOKENS / K
+        return p * (n * p + 40 / K) / (n * p.sum(axis=1, keepdims=True) + 40)
     if order.name == "frex":
         rank = [(x[:, None] <= x[None]).sum(axis=0) / V for x in (*exclusive.T, *p.T)]
         return np.stack([1 / (0.5 / rank[k] + 0.5 / rank[K + k]) for k in range(K)], axis=1)
@@ -46,7 +46,7 @@ def oracle(phi, order, shares=None):
     "order", [DISTINCTIVE, WordOrder("frex"), WordOrder("relevance", 0.3), PROBABLE]
 )
 def test_words_are_in_the_order_of_their_scores(order):
-    """Red with: 1.645 for 0; the padding counted as topics; ties by number before probability."""
+    """Red with: 40 for 0; the padding counted as topics; ties by number before probability."""
     phi = made()
     first = WordScorer(phi, K, order, TOKENS).first_words(20)
     assert first.shape == (K, 20)
