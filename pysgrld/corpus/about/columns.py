@@ -220,7 +220,7 @@ class DetailsCollector:
 
     def is_full(self) -> bool:
         """Return True if no further column is kept."""
-        return sum(role == COLUMN for role, _ in self.columns) >= MOST
+        return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
         """Return the columns kept by default that few documents have, if there are too many columns.
