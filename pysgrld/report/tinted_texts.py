@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.corpus import characters
 from pysgrld.corpus.characters import Token, normal
 from pysgrld.corpus.links import without_links
-from pysgrld.options.spelling import fold
+from pysgrld.options.spelling import fold, word_pattern
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
 #: Maximum number of characters shown of a text and of its best stretch (the one with most of the
@@ -153,7 +153,7 @@ class KnownWords:
             return self._in(read)
         known: list[_Place] = []
         of_run = self._of_run
-        for match in characters.word_pattern().finditer(read):
+        for match in word_pattern().finditer(read):
             for begin, end, word in of_run(match[0]):
                 start = match.start()
                 known.append((start + begin, start + end, word))
