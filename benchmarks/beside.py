@@ -1,4 +1,4 @@
-"""Intervals of a run beside those of other samplers, and of its own chains later.
+"""Compare intervals of a run with those of other samplers, and with later draws of its own chains.
 
     python benchmarks/beside.py width RUN [RUN ...] [--iterations 4000]
     python benchmarks/beside.py rest RUN [RUN ...] [--sweeps 6000]
@@ -26,7 +26,7 @@ from pysgrld.reading.find_runs import open_run
 
 
 def show_width(asked: argparse.Namespace) -> None:
-    """Print how wide intervals of top words are beside those of gibbs, from starts of its own."""
+    """Print widths of intervals of top words relative to those of gibbs, both from their own starts."""
     for path in asked.runs:
         run = open_run(path, 2)
         k, half = run.fitted.layers[0], asked.iterations // 2
@@ -71,7 +71,7 @@ def show_width(asked: argparse.Namespace) -> None:
 
 
 def show_rest(asked: argparse.Namespace) -> None:
-    """Print what a run's intervals hold of the draws that its exact chains come to later."""
+    """Print the share of later draws of a run's exact chains that its intervals contain."""
     for path in asked.runs:
         run = open_run(path, 2)
         with tempfile.TemporaryDirectory() as place:
@@ -109,7 +109,7 @@ def show_rest(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = parser.add_subparsers(required=True)
     of_width = parts.add_parser("width")

@@ -1,4 +1,4 @@
-"""Do intervals hold what they say? Coverage on corpora whose truth is known, and columns of coin flips.
+"""Coverage of intervals on corpora with known truth, and on columns of coin flips.
 
     python benchmarks/calibration.py made [--corpora N] [--chains N] [--options STRING] [--json FILE]
     python benchmarks/calibration.py draw FILE PICTURE
@@ -74,7 +74,7 @@ SAME = 0.5
 
 
 class Made(NamedTuple):
-    """A corpus of the model, and the truth behind it.
+    """A corpus drawn from the model, and its true parameters.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Made(NamedTuple):
 
 
 def made(seed: int) -> Made:
-    """Draw a corpus: its size and its priors by the seed."""
+    """Draw a corpus; its size and its priors depend on the seed."""
     rng = np.random.default_rng(seed)
     k, length = int(rng.integers(3, 21)), int(rng.choice([10, 30, 100, 300]))
     v, eta = int(rng.choice([300, 1000])), float(rng.choice([0.05, 0.3]))
@@ -120,7 +120,7 @@ def as_documents(counts: Any) -> Documents:
 
 
 def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
-    """Train on the first documents of a made corpus, by default options."""
+    """Train with default options on the first documents of a drawn corpus."""
     documents = as_documents(truth.counts[:-NEW])
     entries = zip(documents.indices.tolist(), documents.counts.tolist(), strict=True)
     pairs = [f"{w}:{n}" for w, n in entries]
@@ -140,7 +140,7 @@ def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
 
 
 def counted(results: Results, truth: Made) -> dict[str, Any]:
-    """Count which values the intervals of each level hold, by what they are of, and by topics.
+    """Count the true values in intervals of each level, by kind of value, and by topics.
 
     Of several chains topics that all have are told apart from the others.
     """
@@ -198,7 +198,7 @@ def counted(results: Results, truth: Made) -> dict[str, Any]:
 
 
 def from_mean(results: Results, truth: Made) -> dict[str, Any]:
-    """Count what 90 % intervals of exact chains hold that begin with the mean of several chains."""
+    """Count true values in 90 % intervals of exact chains that start at the mean of several chains."""
     k, one = len(truth.phi), results.chains[0]
     options, corpus = one.options, one.training_corpus()
     assert corpus is not None
@@ -233,7 +233,7 @@ def from_mean(results: Results, truth: Made) -> dict[str, Any]:
 
 
 def covered(seed: int, options: Sequence[str], chains: int = 1) -> dict[str, Any]:
-    """Train on a corpus, perhaps several chains; count what intervals hold."""
+    """Train on a corpus, perhaps with several chains, and count the true values in intervals."""
     truth = made(seed)
     record = {
         "seed": seed,
@@ -253,7 +253,7 @@ def covered(seed: int, options: Sequence[str], chains: int = 1) -> dict[str, Any
 
 
 def show_made(asked: argparse.Namespace) -> None:
-    """Print the coverage of all corpora together, and of each kind; draw it where asked to."""
+    """Print coverage over all corpora, and for each kind of value; draw a figure if requested."""
     seeds = range(asked.first, asked.first + asked.corpora)
     run = partial(covered, options=asked.options.split(), chains=asked.chains)
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
@@ -301,7 +301,7 @@ def show_made(asked: argparse.Namespace) -> None:
 
 
 def show_picture(asked: argparse.Namespace) -> None:
-    """Draw the shares of the truth that intervals hold beside those that they should hold."""
+    """Draw observed coverage against nominal coverage."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -334,7 +334,7 @@ def show_picture(asked: argparse.Namespace) -> None:
 
 
 def _shares(records: Sequence[Mapping[str, Any]], level: float) -> str:
-    """Format the shares of the truth that intervals of a level hold, by what they are of."""
+    """Format the shares of true values in intervals of a level, by kind of value."""
     line = ""
     for name in KINDS:
         held, of = np.array([r[str(level)][name] for r in records]).reshape(-1, 2).sum(axis=0)
@@ -347,7 +347,7 @@ def _has(name: str, value: object, record: Mapping[str, Any]) -> bool:
 
 
 def show_null(asked: argparse.Namespace) -> None:
-    """Print a line for each run, seed and way of counting documents."""
+    """Print a line for each run, seed and method of counting documents."""
     print(f"{'run':<20} seed  counted    disjoint  excluded  called")
     for run in asked.runs:
         results = open_run(run, 1)
@@ -378,7 +378,7 @@ def show_null(asked: argparse.Namespace) -> None:
 
 
 def show_found(asked: argparse.Namespace) -> None:
-    """Print, of topics that n of m chains have, the share that one more chain has."""
+    """Print the share of topics, found by n of m chains, that one more chain also finds."""
     for run in asked.runs:
         chains = open_run(run, 1).chains
         means = [np.ascontiguousarray(c.phi()[:, : c.fitted.layers[0]].T) for c in chains]
@@ -442,7 +442,7 @@ def made_effects(seed: int) -> MadeEffects:
 
 
 def effects_held(seed: int) -> dict[str, Any]:
-    """Train on a corpus; look at intervals of effects, of words sorted to topics and of draws."""
+    """Train on a corpus; check intervals of effects, with words assigned to topics and with draws."""
     made_of = made_effects(seed)
     truth, found = made_of.truth, {}
     with tempfile.TemporaryDirectory() as place:
@@ -494,7 +494,7 @@ def effects_held(seed: int) -> dict[str, Any]:
 
 
 def show_effects(asked: argparse.Namespace) -> None:
-    """Print a line for each length of documents and way of regression."""
+    """Print a line for each length of documents and method of regression."""
     seeds = range(asked.first, asked.first + asked.corpora)
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(effects_held, seeds))
@@ -514,7 +514,7 @@ def show_effects(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the requested measurement."""
     parser = argparse.ArgumentParser()
     parts = parser.add_subparsers(required=True)
     of_made = parts.add_parser("made")

@@ -1,4 +1,4 @@
-"""Coherence and diversity of the words of topics: several methods, five corpora, one protocol.
+"""Coherence and diversity of topics' top words, for several methods on five corpora.
 
     python benchmarks/coherence.py --data ../shared/data              # fit what is missing, print tables
     python benchmarks/coherence.py --data ../shared/data --minutes 4  # a part of it
@@ -72,7 +72,7 @@ class Corpus:
 
     @cached_property
     def counts(self) -> Any:
-        """Documents by words, sparse."""
+        """Return the counts of words by document, as a sparse matrix."""
         return self._matrix([[self.number[word] for word in words] for words in self.documents])
 
     @cached_property
@@ -81,7 +81,7 @@ class Corpus:
 
     @cached_property
     def _windows(self) -> tuple[Any, int]:
-        """Windows that hold each pair of words, and the number of windows, as gensim counts them."""
+        """Return how many windows contain each pair of words, and how many there are, as in gensim."""
         rows = []
         for words in self.documents:
             ids = [self.number[word] for word in words]
@@ -97,7 +97,7 @@ class Corpus:
         return (held.T @ held).tocsr(), len(rows)
 
     def npmi(self, words: list[int]) -> float:
-        """Return the mean over the pairs of some words, as gensim's ``c_npmi`` has it."""
+        """Return the mean NPMI over all pairs of some words, as gensim's ``c_npmi`` computes it."""
         together, n = self._windows
         share = together[words][:, words].toarray() / n
         alone = np.diag(share)
@@ -166,13 +166,13 @@ def introductions(data: Path) -> Corpus:
 
 
 def m10(data: Path) -> Corpus:
-    """Read titles of articles, which their authors have prepared."""
+    """Read titles of articles, as preprocessed by the authors of the data."""
     titles = lines_of(data / "m10" / "m10.train.txt.gz")
     return Corpus([t.split() for t in titles], lines_of(data / "m10" / "labels.m10.train.txt"))
 
 
 def cora(data: Path) -> Corpus:
-    """Read the counts of abstracts."""
+    """Read word counts of abstracts."""
     vocabulary = lines_of(data / "cora" / "vocab.cora.txt")
     documents: dict[str, list[str]] = {}
     for line in lines_of(data / "cora" / "docword.cora.txt.gz")[3:]:
@@ -217,12 +217,12 @@ Fitted = Iterator[tuple[str, Topics]]
 
 
 def most(matrix: Any) -> list[list[int]]:
-    """Return the ids of the greatest values of each row."""
+    """Return the ids of the largest values of each row."""
     return np.argsort(-np.asarray(matrix), axis=1, kind="stable")[:, :WORDS].tolist()
 
 
 def sgmc(corpus: Corpus, k: int, seed: int) -> Fitted:
-    """Fit by default, and list words by default and by probability."""
+    """Fit with default options, and list top words by the default score and by probability."""
     from pysgrld import LDA
 
     lda = LDA(k, random_state=seed, n_jobs=1).fit(corpus.counts)
@@ -314,7 +314,7 @@ def embedding(corpus: Corpus) -> Any:
 
 
 def clusters(corpus: Corpus, k: int, seed: int) -> Fitted:
-    """Cluster the embedding by k-means; words by TF-IDF of the classes, as BERTopic's."""
+    """Cluster the embedding by k-means; top words are by TF-IDF of the clusters, as in BERTopic."""
     from sklearn.cluster import KMeans
 
     labels = KMeans(k, n_init=10, random_state=seed).fit_predict(embedding(corpus))
@@ -324,7 +324,7 @@ def clusters(corpus: Corpus, k: int, seed: int) -> Fitted:
 
 
 def bertopic(corpus: Corpus, k: int, seed: int) -> Fitted:
-    """Fit with the embedding above, and reduce the topics to K."""
+    """Fit BERTopic with the embedding above, and reduce its topics to K."""
     from bertopic import BERTopic
     from sklearn.feature_extraction.text import CountVectorizer
     from umap import UMAP
@@ -369,7 +369,7 @@ METHODS = {
 
 
 def score(corpus: Corpus, topics: Topics) -> dict[str, Any]:
-    """Return coherence, diversity, and agreement with people's classes."""
+    """Return coherence, diversity, and agreement with human classes."""
     scored = [corpus.npmi(words) for words in topics.words if len(words) > 1]
     words = [word for words in topics.words for word in words]
     scores = {
@@ -397,7 +397,7 @@ def installed(package: str) -> str | None:
 
 
 def jobs(asked: argparse.Namespace) -> Iterator[tuple[str, str, int, int]]:
-    """Yield all fits: corpus, method, topics and seed."""
+    """Yield the corpus, method, number of topics and seed of each fit."""
     for seed in range(1, asked.seeds + 1):
         for k in (*asked.topics, *sorted({*CLASSES.values()} - {*asked.topics})):
             for name in asked.corpora:
@@ -406,7 +406,7 @@ def jobs(asked: argparse.Namespace) -> Iterator[tuple[str, str, int, int]]:
 
 
 def train(asked: argparse.Namespace) -> None:
-    """Do the fits that have no line yet, for so many minutes at most."""
+    """Run fits that are not stored yet, until the given number of minutes has passed."""
     began = time.monotonic()
     methods = [m for m in asked.methods if installed(METHODS[m].package)]
     for method in set(asked.methods) - set(methods):
@@ -437,7 +437,7 @@ def train(asked: argparse.Namespace) -> None:
 
 
 def stored(path: Path) -> list[dict[str, Any]]:
-    """Return the fits of a file."""
+    """Read stored fits from a file."""
     return [json.loads(line) for line in lines_of(path)] if path.exists() else []
 
 
@@ -445,7 +445,7 @@ def stored(path: Path) -> list[dict[str, Any]]:
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """Return the tables of the page: words, and classes of people."""
+    """Return the tables of the page: one of words, and one of human classes."""
     rows = comparable(rows)
     corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
     methods = list(dict.fromkeys(r["method"] for r in rows))
@@ -475,7 +475,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
 
 
 def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fits of a corpus, K and seed that all its methods have."""
+    """Return fits of combinations of corpus, K and seed for which all methods were run."""
     methods: dict[str, set[str]] = {}
     having: dict[tuple[str, int, int], set[str]] = {}
     for row in rows:
@@ -487,7 +487,7 @@ def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def mean_of(rows: list[dict[str, Any]], corpus: str, method: str, keys: Sequence[str]) -> str:
-    """Return means over the fits of a method on a corpus.
+    """Format means over the fits of a method on a corpus.
 
     The classes of a corpus of `CLASSES` are compared at its own K, its words at the others.
     """

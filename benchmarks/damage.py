@@ -1,4 +1,4 @@
-"""Damage every file of a run and of a stored corpus, and mutate inputs of every format.
+"""Damage each file of a run and of a stored corpus, and mutate inputs of each format.
 
 A command that meets damage must be right or refuse it: it prints and writes what it does undamaged,
 or warns of the file by its name, or ends with the documented code of damaged data and names the
@@ -49,14 +49,14 @@ DOCUMENTS, WORDS = 60, [f"{a}{b}" for a in ("red", "blue", "green") for b in "ab
 
 
 class Case(NamedTuple):
-    """A damage, and what tries it: it returns a row for each command."""
+    """A kind of damage, and a function that tries commands on it and returns a row for each."""
 
     name: str
     rows: Callable[[], list[dict[str, object]]]
 
 
 class Done(NamedTuple):
-    """What a command has done: its exit code (None: it hung), its two outputs, and the files it wrote."""
+    """Result of a command: its exit code (None if it hung), its two outputs, and the files it wrote."""
 
     code: int | None
     shown: str
@@ -65,7 +65,7 @@ class Done(NamedTuple):
 
 
 def run(folder: Path, arguments: list[str], out: Path) -> Done:
-    """Run a command in a fork of this process, which has imported everything and has no threads."""
+    """Run a command in a fork of this process, which has imported all modules and has no threads."""
     shown, said = out / ".shown", out / ".said"
     pid = os.fork()
     if pid == 0:
@@ -106,7 +106,7 @@ def run(folder: Path, arguments: list[str], out: Path) -> Done:
 
 
 def judged(done: Done, undamaged: Done, named: Callable[[str], bool]) -> str:
-    """Say what a command did of damage, in one of the words `RIGHT` and `FAULTS`."""
+    """Classify a command's reaction to damage, as one of the words of `RIGHT` and `FAULTS`."""
     if done.code is None:
         return "hang"
     new = "\n".join(set(done.shown.splitlines()) - set(undamaged.shown.splitlines()))
@@ -123,7 +123,7 @@ def judged(done: Done, undamaged: Done, named: Callable[[str], bool]) -> str:
 
 
 def load() -> None:
-    """Import all of the package, so that a fork has it."""
+    """Import the whole package, so that forks need not import it."""
     import pysgrld
 
     for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
@@ -202,7 +202,7 @@ OF_CORPORA = [
 
 
 def damages(flips: int) -> Iterator[tuple[str, Callable[[Path, random.Random], None]]]:
-    """Yield what is done to a file, with its name."""
+    """Yield the name of each kind of damage, and the function that does it to a file."""
 
     def rewritten(
         change: Callable[[bytes, random.Random], bytes],
@@ -229,7 +229,7 @@ def damages(flips: int) -> Iterator[tuple[str, Callable[[Path, random.Random], N
 
 
 def folders(flips: int, most: int | None, folder: Path) -> list[Case]:
-    """Make a run and a stored corpus, and return the cases: each damage of each of their files."""
+    """Make a run and a stored corpus; return a case for each kind of damage to each of their files."""
     whole = folder / "whole" / "copy"
     whole.mkdir(parents=True)
     rows = [json.dumps(row) + "\n" for row in texts()]
@@ -260,7 +260,7 @@ def folders(flips: int, most: int | None, folder: Path) -> list[Case]:
 
 
 def tried(whole: Path, command: list[str], scratch: Path) -> Done:
-    """Run a command on a folder, with an empty one to write to."""
+    """Run a command on a folder, with an empty folder for its output."""
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         out = Path(name)
         done = run(whole, [part.replace("{out}", name) for part in command], out)
@@ -278,7 +278,7 @@ def one(
     commands: list[list[str]],
     undamaged: dict[str, list[Done]],
 ) -> list[dict[str, object]]:
-    """Damage one file of a copy, and try all commands on it."""
+    """Damage one file of a copy, and run all commands on the copy."""
     found = []
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name) / "copy"
@@ -318,7 +318,7 @@ def one(
 
 
 def inputs(folder: Path) -> dict[str, Path]:
-    """Write a good input of every format, and return them by name."""
+    """Write a valid input of each format, and return their paths by name."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -405,7 +405,7 @@ def inputs(folder: Path) -> dict[str, Path]:
 
 
 def pdf(lines: list[str]) -> bytes:
-    """Write a page of lines as a PDF."""
+    """Write lines as a PDF of one page."""
     content = "BT /F1 8 Tf 10 800 Td 10 TL " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
     parts = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -430,7 +430,7 @@ CHECKED = (".gz", ".bz2", ".xz", ".npz")
 
 
 def mutated(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
-    """Change a file in one to three ways."""
+    """Mutate the bytes of a file in one to three ways."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
         end = min(end, at + rng.choice((1, 4, 64, 4096)))
@@ -468,7 +468,7 @@ def mutated(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
 
 
 def input_cases(number: int, folder: Path, seed: int) -> list[Case]:
-    """Return the cases of mutated inputs, each of the formats in its turn."""
+    """Return cases of mutated inputs, which take formats in turn."""
     (folder / "good").mkdir()
     good = inputs(folder / "good")
     data = {name: path.read_bytes() for name, path in good.items()}
@@ -507,7 +507,7 @@ def input_cases(number: int, folder: Path, seed: int) -> list[Case]:
 
 
 def build_of(path: Path, scratch: Path) -> tuple[Done, str]:
-    """Build a corpus of an input, and return its fingerprint too."""
+    """Build a corpus from an input, and return the result with the corpus's fingerprint."""
     options = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "-q"]
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         done = run(scratch, ["corpus", "build", str(path), "-o", f"{name}/s", *options], Path(name))
@@ -520,7 +520,7 @@ def build_of(path: Path, scratch: Path) -> tuple[Done, str]:
 
 
 def main() -> int:
-    """Try all cases, print what was found, and return 1 if there is a fault."""
+    """Try all cases, print the results, and return 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=["folders", "inputs"])
     parser.add_argument(
@@ -562,7 +562,7 @@ def main() -> int:
 
 
 def on_processes(cases: list[Case], jobs: int, folder: Path) -> list[dict[str, Any]]:
-    """Try each case on one of some processes, forks of this one."""
+    """Try all cases on parallel processes, which are forks of this one."""
     pids = []
     for job in range(jobs):
         pid = os.fork()

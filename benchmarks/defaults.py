@@ -1,4 +1,4 @@
-"""Search of the defaults: held-out perplexity of variations of them, on validation splits.
+"""Search for defaults: held-out perplexity of variations of options, on validation splits.
 
     python benchmarks/defaults.py CORPUS... [--seconds 4,8] [--seeds 3] [--only NAME,...] [-k 100]
     python benchmarks/defaults.py CORPUS... --layers 128,64,32
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def whole(source: str, given: argparse.Namespace, more: list[str]) -> None:
-    """Print a table of runs that ended by themselves: a row for each number of topics and prior."""
+    """Print a table of runs that stop by themselves: a row for each number of topics and prior."""
     print(f"\n{Path(source).name}\n", flush=True)
     print(f"| K | {given.prior} | perplexity | worth for words | documents | shares | seconds |")
     print("|---:|---:|---|---|---|---|---|")
@@ -183,7 +183,7 @@ def run(
     seconds: list[float],
     seed: int,
 ) -> list[float]:
-    """Train and give the averaged perplexity at each of these times; NaN before there is a sample."""
+    """Train and return the averaged perplexity at each of these times; NaN before the first sample."""
     train, ids = divided(corpus)
     tokens = int(corpus.lengths()[train].sum())
     given = {"algo": "scir", "seed": seed, **size}
@@ -217,7 +217,7 @@ def run(
 
 
 def divided(corpus: Corpus) -> tuple[Int64s, Int64s]:
-    """Give the documents to train on, and those of the validation split."""
+    """Return the training documents, and those of the validation split."""
     d = corpus.documents
     ids = choose_documents(d, min(1000, d // 10), Key(0, 0, 0))
     return np.setdiff1d(np.arange(d), ids), ids
@@ -226,7 +226,7 @@ def divided(corpus: Corpus) -> tuple[Int64s, Int64s]:
 def begun(
     options: Resolved, corpus: Corpus, train: Int64s, ids: Int64s, *, keep_mean: bool = False
 ) -> Posterior:
-    """Start a chain on one thread, and its averages over the documents of the validation split."""
+    """Start a chain on one thread, with averages over the documents of the validation split."""
     held_out = split(corpus.take(ids), ids, 0.8, 0)
     stream = Epochs.of(options, corpus, train)
     known = CorpusFacts(corpus.words, int(corpus.lengths()[train].sum()))
@@ -234,7 +234,7 @@ def begun(
 
 
 def trained(posterior: Posterior, spent: float, limit: float) -> float:
-    """Train until so many CPU seconds are spent in all; give how many are."""
+    """Train until a total of ``limit`` CPU seconds is spent; return the total."""
     while spent < limit:
         began = time.process_time()
         posterior.chain.advance()

@@ -35,7 +35,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Module(NamedTuple):
-    """A file: its part, code lines, lengths of its functions, and the parts that it imports."""
+    """A source file: its part of the project, code lines, lengths of functions, and imported parts."""
 
     part: str
     lines: int

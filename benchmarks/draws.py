@@ -43,7 +43,7 @@ def started(corpus: Documents, words: int, **given: Any) -> BlockChain:
 
 
 def draws(chain: BlockChain, iterations: int, every: int, leave_out: float) -> np.ndarray:
-    """Give every so many-th draw of the topics after a share of the iterations, (S, K, V)."""
+    """Return every n-th draw of the topics after a given share of the iterations, (S, K, V)."""
     k, found = chain.topics.shape[1], []
     for t in range(iterations):
         chain.advance()
@@ -55,7 +55,7 @@ def draws(chain: BlockChain, iterations: int, every: int, leave_out: float) -> n
 
 
 def overlaps(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Give the probability that all pairs of topics have in common, (K, K)."""
+    """Return the probability mass shared by each pair of topics, (K, K)."""
     return np.stack([np.minimum(row, other).sum(axis=1) for row in one])
 
 
@@ -69,7 +69,7 @@ def sparse(counts: np.ndarray) -> Documents:
 def made_up(
     rng: Any, documents: int, tokens: int, alpha: np.ndarray, phi: np.ndarray
 ) -> np.ndarray:
-    """Draw counts of documents, each with its own proportions of the topics."""
+    """Draw word counts of documents, each with its own proportions of the topics."""
     return np.array([rng.multinomial(tokens, rng.dirichlet(alpha) @ phi) for _ in range(documents)])
 
 
@@ -133,7 +133,7 @@ def means(documents: int, tokens: int, iterations: int) -> None:
 
 
 def recover(iterations: int) -> None:
-    """Count the topics of made-up corpora that gibbs finds, by tokens for each topic."""
+    """Count the topics of artificial corpora that gibbs finds, by number of tokens per topic."""
     for topics in (20, 50):
         for tokens in (30, 100, 300, 1000, 3000):
             common = []

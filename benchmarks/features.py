@@ -81,13 +81,13 @@ def main() -> None:
 
 
 def matrix(documents: Documents, words: int) -> Any:
-    """Make documents a sparse matrix of counts, (n, V)."""
+    """Return documents as a sparse matrix of counts, (n, V)."""
     parts = (documents.counts.astype(float), documents.indices, documents.indptr)
     return sparse.csr_array(parts, shape=(len(documents), words))
 
 
 def fitted(model: Any, x: Any) -> tuple[Any, float]:
-    """Fit a model, and give it with the seconds that it took."""
+    """Fit a model; return it, and the seconds that this took."""
     began = time.perf_counter()
     return model.fit(x), time.perf_counter() - began
 
@@ -95,7 +95,7 @@ def fitted(model: Any, x: Any) -> tuple[Any, float]:
 def show(
     name: str, train: Any, test: Any, y: list[list[str]], seconds: float | None = None
 ) -> None:
-    """Classify, and print a row."""
+    """Train and test a classifier, and print a row."""
     # proportions sum to 1: as many times, so that costs mean the same for all widths
     scale = 1.0 if sparse.issparse(train) else float(train.shape[1])
     model = GridSearchCV(

@@ -31,7 +31,7 @@ from pysgrld.types import Documents
 
 
 def counts_of(place: str) -> sparse.csr_matrix:
-    """Return the counts of a stored corpus, or of one that is drawn from the model."""
+    """Return the counts of a stored corpus, or of a corpus drawn from the model."""
     if place == "made":
         rng = np.random.default_rng(5)
         topics, words, documents = 20, 3000, 3000

@@ -1,4 +1,4 @@
-"""What makes independent chains find the same topics: starts and schedules beside the default.
+"""Starts and schedules that may make independent chains find the same topics, against the default.
 
     python benchmarks/hills.py CORPUS... [-k 20] [--chains 8] [--iterations 600]
         [--exact 1000] [--only NAME;...]
@@ -40,7 +40,7 @@ from pysgrld.types import Doubles, Floats
 
 
 class Ground(NamedTuple):
-    """What all chains of a corpus have in common."""
+    """Settings and documents shared by all chains of a corpus."""
 
     corpus: Corpus
     train: Any
@@ -49,7 +49,7 @@ class Ground(NamedTuple):
     iterations: int
 
     def options(self, seed: int, burn_in: int, **changed: Any) -> Resolved:
-        """Return the options of a chain that takes samples after so many iterations."""
+        """Return the options of a chain that takes samples after ``burn_in`` iterations."""
         tokens = int(self.corpus.lengths()[self.train].sum())
         seen = minibatch_words(self.corpus, self.train)
         facts = Facts(len(self.train), self.corpus.words, tokens, 10_000, seen)
@@ -58,7 +58,7 @@ class Ground(NamedTuple):
         return resolve(given, facts).options
 
     def chain(self, seed: int, burn_in: int, **changed: Any) -> Posterior:
-        """Start such a chain."""
+        """Start a chain with such options."""
         options = self.options(seed, burn_in, **changed)
         return begun(options, self.corpus, self.train, self.ids, keep_mean=True)
 
@@ -71,7 +71,7 @@ class Topics(NamedTuple):
 
 
 def advance(posterior: Posterior, iterations: int) -> Topics:
-    """Go on for so many iterations; return the mean topics, of the last state without samples."""
+    """Train for some iterations; return mean topics, or the last state's topics without samples."""
     chain = posterior.chain
     assert isinstance(chain, BlockChain)
     for _ in range(iterations):
@@ -87,7 +87,7 @@ def advance(posterior: Posterior, iterations: int) -> Topics:
 
 
 def from_topics(ground: Ground, seed: int, start: Topics, iterations: int) -> Posterior:
-    """Begin a default chain by some topics, and train it."""
+    """Start a default chain at the given topics, and train it."""
     posterior = ground.chain(seed, iterations // 3, **{"warm-up": 0})
     assert isinstance(posterior.chain, BlockChain)
     posterior.chain.begin_from(np.ascontiguousarray(start.phi.T), start.tokens)
@@ -96,7 +96,7 @@ def from_topics(ground: Ground, seed: int, start: Topics, iterations: int) -> Po
 
 
 def default(ground: Ground, seed: int, times: float = 1.0, **changed: Any) -> Posterior:
-    """Train as `sgmc train` does, but for some options."""
+    """Train as `sgmc train` does, except for some options."""
     iterations = int(times * ground.iterations)
     posterior = ground.chain(seed, iterations // 3, **changed)
     advance(posterior, iterations)
@@ -106,7 +106,7 @@ def default(ground: Ground, seed: int, times: float = 1.0, **changed: Any) -> Po
 def staged(
     ground: Ground, seed: int, share: float, longer: float = 1.0, **changed: Any
 ) -> Posterior:
-    """Train with other options first, for a share of the iterations."""
+    """Train with other options first, for a given share of the iterations."""
     first = int(share * ground.iterations)
     posterior = ground.chain(seed, int(first * longer * 0.7), **changed)
     start = advance(posterior, int(first * longer))
@@ -124,7 +124,7 @@ def several(ground: Ground, seed: int, share: float, number: int) -> list[tuple[
 
 
 def of_mean(ground: Ground, seed: int, share: float, number: int) -> Posterior:
-    """Begin by the mean of the matched topics of several short chains."""
+    """Start at the mean of the matched topics of several short chains."""
     found = [topics for topics, _ in several(ground, seed, share, number)]
     first = found[0]
     phi, tokens = first.phi.astype(float) * first.tokens[:, None], first.tokens.copy()
@@ -137,14 +137,14 @@ def of_mean(ground: Ground, seed: int, share: float, number: int) -> Posterior:
 
 
 def of_best(ground: Ground, seed: int, share: float, number: int) -> Posterior:
-    """Go on with the one of several short chains that has the least perplexity."""
+    """Continue the one of several short chains that has the lowest perplexity."""
     found = several(ground, seed, share, number)
     start = min(found, key=lambda pair: pair[1])[0]
     return from_topics(ground, seed, start, int((1 - share) * ground.iterations))
 
 
 def merged(ground: Ground, seed: int, share: float, times: float) -> Posterior:
-    """Begin with more topics, and merge those that are most alike."""
+    """Start with more topics, and merge the most similar ones."""
     iterations = int(share * ground.iterations)
     many = ground.chain(seed, int(iterations * 0.7), topics=int(times * ground.k))
     start = merge(advance(many, iterations), ground.k)
@@ -152,7 +152,7 @@ def merged(ground: Ground, seed: int, share: float, times: float) -> Posterior:
 
 
 def clustered(ground: Ground, seed: int, share: float, number: int) -> Posterior:
-    """Begin by clusters of the topics of several short chains."""
+    """Start at clusters of the topics of several short chains."""
     found = [topics for topics, _ in several(ground, seed, share, number)]
     all_of = Topics(
         np.concatenate([t.phi for t in found]), np.concatenate([t.tokens for t in found]) / number
@@ -161,7 +161,7 @@ def clustered(ground: Ground, seed: int, share: float, number: int) -> Posterior
 
 
 def merge(topics: Topics, k: int) -> Topics:
-    """Merge the two topics that lose least, by Ward's rule on square roots of phi, down to k."""
+    """Merge pairs of topics, by Ward's rule on square roots of phi, until k are left."""
     phi, tokens = topics.phi.astype(np.float64), topics.tokens.astype(np.float64)
     while len(phi) > k:
         root = np.sqrt(phi)
@@ -216,7 +216,7 @@ WAYS: Mapping[str, Way] = {
 
 
 def drawn_exactly(ground: Ground, trained: Posterior, sweeps: int) -> Posterior:
-    """Let exact chains go on from a chain that has been trained; return the averages of their draws."""
+    """Continue a trained chain with exact chains; return the averages of their draws."""
     held_out = split(ground.corpus.take(ground.ids), ground.ids, 0.8, 0)
     options, words = ground.options(0, 1), ground.corpus.words
     stage = begin_exactly(trained, options, words, RunOn(1), held_out, sweeps=sweeps)
@@ -234,7 +234,7 @@ def mean_topics(posterior: Posterior, k: int) -> Floats:
 
 
 def shared(topics: list[Floats], number: int) -> float:
-    """Return the topics that so many chains share, on average over all choices of chains."""
+    """Return the number of topics shared by ``number`` chains, on average over all choices of chains."""
     found = [
         (match(some, DISTRIBUTIONS).found == number).sum()
         for some in itertools.combinations(topics, number)
@@ -243,7 +243,7 @@ def shared(topics: list[Floats], number: int) -> float:
 
 
 def main() -> None:
-    """Train chains by every way, and print a table."""
+    """Train chains in each way, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("-k", type=int, default=20)

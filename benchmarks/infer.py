@@ -1,4 +1,4 @@
-"""`sgmc infer` beside its own kernel: what reading, naming and writing add, by format.
+"""Time of `sgmc infer` and of its kernel alone: cost of reading, naming and writing, by format.
 
     python benchmarks/infer.py RUN CORPUS [--documents 100000,1000000] [--formats csv] [--threads 1]
     python benchmarks/infer.py RUN CORPUS --peers [--documents 10000]
@@ -49,7 +49,7 @@ FORMATS = (
 
 
 class Silent:
-    """A listener that says nothing."""
+    """A listener that prints nothing."""
 
     def reading(self, progress: object) -> None:
         del progress
@@ -59,7 +59,7 @@ class Silent:
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock and of processor time, and megabytes at most."""
+    """Wall-clock and processor seconds, and peak memory in MB."""
 
     wall: float
     processor: float
@@ -67,7 +67,7 @@ class Cost(NamedTuple):
 
 
 def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
-    """Find the expected topics of all documents, which are in memory, as `sgmc infer` does."""
+    """Infer expected topics of all documents, which are in memory, as `sgmc infer` does."""
     results = open_run(run, threads)
     wall = processor = 0.0
     first, work = 0, core.Workspace()
@@ -106,7 +106,7 @@ def expect(
 
 
 def command(arguments: list[str]) -> Cost:
-    """Run a command of sgmc, and wait for it."""
+    """Run a command of sgmc, and wait until it ends."""
     clock = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-P", "-m", "pysgrld", *arguments])
     _, status, used = os.wait4(process.pid, 0)
@@ -117,7 +117,7 @@ def command(arguments: list[str]) -> Cost:
 
 
 def head(corpus: Path, documents: int, folder: Path) -> Path:
-    """Copy the first documents of a text."""
+    """Copy the first documents of a text file."""
     path = folder / f"{documents}.txt"
     with corpus.open("rb") as source, path.open("wb") as file:
         file.writelines(itertools.islice(source, documents))
@@ -125,7 +125,7 @@ def head(corpus: Path, documents: int, folder: Path) -> Path:
 
 
 def beside(run: str, corpus: Path, number: int) -> None:
-    """Print documents a second and quality of sgmc, gensim and tomotopy, a row for each."""
+    """Print documents per second and quality of sgmc, gensim and tomotopy, a row for each."""
     import tomotopy
     from gensim.models import LdaModel
 

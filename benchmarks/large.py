@@ -58,7 +58,7 @@ def write(folder: Path, topics: np.ndarray, words: list[str], documents: int) ->
 
 
 def train(corpus: Path, run: Path, setting: tuple[int, int, float | None], documents: int) -> None:
-    """Train one epoch in a process of its own, and print a row of the table."""
+    """Train for one epoch in a separate process, and print a row of the table."""
     minibatch, warm_up, step = setting
     options = {"topics": 100, "threads": 1, "epochs": 1, "samples": 1, "minibatch": minibatch}
     options |= {"warm-up": warm_up, "eval-every": documents // minibatch // 4}

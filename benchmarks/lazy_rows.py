@@ -42,7 +42,7 @@ def zipf(words: int) -> Documents:
 
 
 def sparse_start(chain: BlockChain, corpus: Documents) -> None:
-    """Give each word a few topics, as learning would."""
+    """Assign each word to a few topics, as a trained chain would."""
     rng, state = np.random.default_rng(1), chain.states["phi"]
     words, topics = chain.topics.shape
     counts = LARGER * np.bincount(corpus.indices, corpus.counts, minlength=words)

@@ -52,17 +52,17 @@ DRIFT, SPREAD = 0.15, 2.0
 
 
 class Quiet:
-    """Hears nothing of what is read."""
+    """A listener that ignores messages about reading."""
 
     def note(self, line: str, *_: object) -> None:
-        """Drop a line."""
+        """Ignore a line."""
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Drop how far it is."""
+        """Ignore the progress."""
 
 
 class Made(NamedTuple):
-    """A corpus that was drawn from the model: its topics (T, K, V), and documents as counts of words."""
+    """A corpus drawn from the model: its topics (T, K, V), and documents as counts of words."""
 
     phi: Doubles
     slices: Int64s
@@ -70,7 +70,7 @@ class Made(NamedTuple):
 
 
 def made(seed: int, documents: int, slices: int, words: int, topics: int, length: int) -> Made:
-    """Draw topics that walk, and documents of them."""
+    """Draw topics that change as random walks, and documents with these topics."""
     rng = np.random.default_rng(seed)
     scale = np.array([SPREAD, *[DRIFT] * (slices - 1)])[:, None, None]
     b = np.cumsum(rng.standard_normal((slices, topics, words)) * scale, axis=0)
@@ -90,7 +90,7 @@ def _document(rng: np.random.Generator, phi: Doubles, theta: Doubles, length: in
 
 
 def write_lines(path: Path, corpus: Made) -> None:
-    """Write it as JSON lines, a number as the time of each document."""
+    """Write a corpus as JSON lines, with a number as the time of each document."""
     with path.open("w") as file:
         for t, words in zip(corpus.slices.tolist(), corpus.words, strict=True):
             text = " ".join(f"w{w}" for w in words.tolist())
@@ -101,7 +101,7 @@ ALL_WORDS = ("--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--numb
 
 
 def trained(corpus: Path, out: Path, *options: Any) -> tuple[Results, float]:
-    """Train by the command; return the run, and the seconds that the command took."""
+    """Train with the command; return the run, and the seconds that the command took."""
     began = time.monotonic()
     command = [sys.executable, "-P", "-m", "pysgrld", "train", str(corpus), "--out", str(out), "-q"]
     subprocess.run([*command, *map(str, options)], check=True)
@@ -109,7 +109,7 @@ def trained(corpus: Path, out: Path, *options: Any) -> tuple[Results, float]:
 
 
 def true_order(results: Results, truth: Doubles) -> tuple[Int64s, Doubles]:
-    """Return the topic of the truth that each topic of a run is, and the truth over the run's words."""
+    """Return the true topic matched to each topic of a run, and true topics over the run's words."""
     places = np.array([int(word[1:]) for word in results.vocabulary])
     over = truth[:, :, places]
     mean = over.mean(axis=0)
@@ -122,7 +122,7 @@ def true_order(results: Results, truth: Doubles) -> tuple[Int64s, Doubles]:
 
 
 def coverage(arguments: argparse.Namespace) -> None:
-    """Count how often intervals hold the truth."""
+    """Print the share of true values that are in their intervals."""
     held: dict[str, list[float]] = {"words": [], "change": [], "all changes": []}
     for seed in range(arguments.first, arguments.first + arguments.corpora):
         with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +181,7 @@ print(seconds)
 
 
 def gensim(arguments: argparse.Namespace) -> None:
-    """Train both on the same documents, and score both on the same others."""
+    """Train gensim's model and ours on the same documents, and score both on the same held-out ones."""
     k = arguments.topics
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -231,7 +231,7 @@ def gensim(arguments: argparse.Namespace) -> None:
 
 
 def nips(arguments: argparse.Namespace) -> None:
-    """Score held-out papers and those of the last year, beside LDA."""
+    """Score held-out papers and papers of the last year, and compare with LDA."""
     names = Path(arguments.names).read_text().split()
     years = np.array([1987 + int(name[4:6]) for name in names])
     with gzip.open(arguments.docword, "rt") as file:
@@ -242,7 +242,7 @@ def nips(arguments: argparse.Namespace) -> None:
         place = Path(folder)
 
         def part(name: str, chosen: Any) -> Path:
-            """Write some of the papers, with their years."""
+            """Write the chosen papers, with their years."""
             ids = np.flatnonzero(chosen)
             number = np.full(size[0] + 1, -1)
             number[ids + 1] = np.arange(1, len(ids) + 1)
@@ -300,7 +300,7 @@ def nips(arguments: argparse.Namespace) -> None:
 
 
 def _scored(results: Results, place: Path, what: str) -> Estimate:
-    """Score some of the papers under a run; all runs split them alike."""
+    """Score some of the papers under a run; all runs split their words in the same way."""
     with tempfile.TemporaryDirectory() as scratch:
         path = _with_years(place, what)
         parts = held_out_of(results, str(path), 0.8, 0, Path(scratch), Quiet())
@@ -308,7 +308,7 @@ def _scored(results: Results, place: Path, what: str) -> Estimate:
 
 
 def _with_years(place: Path, name: str) -> Path:
-    """Return papers as JSON lines of words with their years, as documents in slices are read."""
+    """Return the path of papers as JSON lines of words with years, read as documents in time slices."""
     words = (place / f"vocab.{name}.txt").read_text().split()
     with (place / f"{name}.csv").open() as file:
         years = [row["year"] for row in csv.DictReader(file)]
@@ -327,7 +327,7 @@ def _with_years(place: Path, name: str) -> Path:
 
 
 def large(arguments: argparse.Namespace) -> None:
-    """Train on many made documents for a time."""
+    """Train on many generated documents for a given time."""
     place = Path(arguments.folder)
     place.mkdir(parents=True, exist_ok=True)
     corpus, table = place / "many.ldac", place / "many.csv"
@@ -381,7 +381,7 @@ def _many(
 
 
 def main() -> None:
-    """Run one of the measurements."""
+    """Run the requested measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     which = parser.add_subparsers(dest="which", required=True)
     part = which.add_parser("coverage")

@@ -67,7 +67,7 @@ LARGE = [
 
 
 def corpus(v, documents):
-    """Documents of 150 tokens, words by Zipf's law."""
+    """Make documents of 150 tokens, with words by Zipf's law."""
     rng = np.random.default_rng(0)
     weights = np.cumsum(1.0 / np.arange(1, v + 1))
     words = np.searchsorted(weights / weights[-1], rng.random((documents, TOKENS)))
@@ -81,7 +81,7 @@ def corpus(v, documents):
 
 
 class Timed:
-    """Adds up the processor time of some functions, each without what others of them take."""
+    """Adds up processor time of some functions, without that of other timed functions they call."""
 
     def __init__(self):
         self.spent, self._inside = defaultdict(float), []
@@ -105,7 +105,7 @@ class Timed:
 
 
 def chain_of(v, k, size, algo, comm):
-    """A chain beyond its warm-up, and its words."""
+    """Return a chain after its warm-up, and its words."""
     whole = algo == "gibbs"
     some = corpus(v, size if whole else 4 * size)
     everything = np.arange(len(some))
@@ -122,7 +122,7 @@ def chain_of(v, k, size, algo, comm):
 
 
 def measured(case, comm, barrier):
-    """Milliseconds by part, of each the least of all iterations."""
+    """Return the milliseconds of each part of an iteration: the minimum over all iterations."""
     *sizes, algo, iterations = case
     chain, lazy = chain_of(*sizes, algo, comm)
     timed, lines = Timed(), []
@@ -173,7 +173,7 @@ def sent(v, k, words, *, lazy, ranks):
 
 
 def check_bytes(comm, barrier):
-    """Bytes of an iteration, counted and modelled."""
+    """Print the bytes sent in an iteration, counted and modelled."""
     if comm.rank == 0:
         print(
             "| V, K, B | rows | P | counted, MB | modelled, MB | ratio |\n|---|---|---:|---:|---:|---:|"
@@ -192,7 +192,7 @@ def check_bytes(comm, barrier):
 
 
 def networks(comm):
-    """Milliseconds of an iteration by ranks and network: of one process measured, the rest modelled."""
+    """Print milliseconds of an iteration by ranks and network, modelled except for one process."""
     parts = np.ones((1, 16_000_000), np.int64)
     out = np.ones(parts.size, np.int64)
     adding = float("inf")  # seconds of a count
@@ -227,7 +227,7 @@ def networks(comm):
 
 
 def team_batch(chain, comm, timed):
-    """The documents of the next iteration, read without help of another thread."""
+    """Read the documents of the next iteration without help of another thread."""
     began = time.process_time()
     batch = chain._whole or chain.stream.minibatch(chain.step)
     timed.spent["prepared"] += time.process_time() - began

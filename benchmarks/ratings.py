@@ -1,4 +1,4 @@
-"""Measures of topics against people's ratings, and whether a combination of them is better.
+"""Topic measures against human ratings, and whether a combination of measures is better.
 
     python benchmarks/ratings.py ../shared/data/human-ratings/topics.csv
 

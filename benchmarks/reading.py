@@ -1,4 +1,4 @@
-"""Megabytes of text a second from a file to a stored corpus, beside reading and counting by other tools.
+"""Megabytes of text read per second into a stored corpus, and read and counted by other tools.
 
     python benchmarks/reading.py FILE [--dump DUMP.xml.bz2] [--repeats 3]
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def written(text: bytes, folder: Path) -> list[Path]:
-    """Write a text, a document a line, in the forms that are compared."""
+    """Write a text, one document per line, in the formats to compare."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -85,7 +85,7 @@ def build(path: Path, folder: Path) -> list[str]:
 
 
 def row(name: str, tool: str, command: list[str], size: int, repeats: int, folder: Path) -> None:
-    """Run a command, and print megabytes a second."""
+    """Run a command, and print the megabytes that it reads per second."""
     best = [float("inf"), float("inf")]
     one = dict.fromkeys(("OMP_NUM_THREADS", "POLARS_MAX_THREADS", "SGMC_THREADS"), "1")
     for _ in range(repeats):
@@ -101,7 +101,7 @@ def row(name: str, tool: str, command: list[str], size: int, repeats: int, folde
 
 
 def counted(tool: str, path: Path) -> None:
-    """Count the words of each document by another tool."""
+    """Count the words of each document with another tool."""
     if tool == "polars":
         import polars as pl
 
@@ -135,7 +135,7 @@ def counted(tool: str, path: Path) -> None:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the documents of a file of text."""
+    """Return the documents of a text file."""
     opened = gzip.open if path.suffix == ".gz" else Path.open
     with opened(path, "rb") as file:
         return file.read().decode().rstrip("\n").split("\n")

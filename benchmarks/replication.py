@@ -1,4 +1,4 @@
-"""Is a topic found again as often as stated? Replicates of half a corpus, and the other half.
+"""Are topics replicated as often as stated? Compares replicates of half a corpus with the other half.
 
     python benchmarks/replication.py CORPUS [CORPUS ...] [-k K] [--replicates N] [--splits N]
 
@@ -29,7 +29,7 @@ from pysgrld.train.replication import replicate_topics
 
 
 def write_counts(path: Path, counts: sparse.csr_matrix) -> None:
-    """Write a UCI bag of words, with names of the words next to it."""
+    """Write a UCI bag of words, and its words in a file next to it."""
     entries = counts.tocoo()
     rows = zip(entries.row + 1, entries.col + 1, entries.data, strict=True)
     lines = [str(counts.shape[0]), str(counts.shape[1]), str(counts.nnz)]
@@ -40,7 +40,7 @@ def write_counts(path: Path, counts: sparse.csr_matrix) -> None:
 
 
 def measured(counts: sparse.csr_matrix, k: int, replicates: int, seed: int) -> list[list[float]]:
-    """Return (stated, found) of the topics of both halves of a corpus."""
+    """Return pairs (stated, found) of replication for the topics of both halves of a corpus."""
     order = np.random.default_rng(seed).permutation(counts.shape[0])
     pairs = []
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def measured(counts: sparse.csr_matrix, k: int, replicates: int, seed: int) -> l
 
 
 def main() -> None:
-    """Print a row for each corpus and fifth."""
+    """Print a row for each corpus and fifth of the stated values."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
     parser.add_argument("-k", type=int, default=20, help="topics [20]")
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def show(name: str, pairs: np.ndarray) -> None:
-    """Print the mean statement and the share that is found, for each fifth of the statement."""
+    """Print the mean stated value and the share found, for each fifth of the stated values."""
     stated, found = pairs.T
     brier, constant = ((stated - found) ** 2).mean(), found.var()
     fifths = np.minimum((stated * 5).astype(int), 4)

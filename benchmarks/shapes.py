@@ -46,7 +46,7 @@ Sweep = Callable[[int], object]
 
 
 def made(length: int, words: int, seed: int = 0) -> Documents:
-    """Return documents of `length` tokens each over so many words."""
+    """Return documents of `length` tokens each over `words` words."""
     rng = np.random.default_rng(seed)
     base = 1.0 / (np.arange(words) + 2.7)
     topics = base * rng.gamma(0.1, size=(PLANTED, words))
@@ -67,7 +67,7 @@ def made(length: int, words: int, seed: int = 0) -> Documents:
 
 
 def blocked(documents: Documents, words: int, topics: int) -> Sweep:
-    """Return a function that does so many iterations of ``--algo gibbs``."""
+    """Return a function that runs a number of iterations of ``--algo gibbs``."""
     train = np.arange(len(documents))
     facts = Facts(len(documents), words, documents.tokens, 0, minibatch_words(documents, train))
     given = {"algo": "gibbs", "topics": topics, "alpha": ALPHA, "eta": (ETA,), "model": "lda"}
@@ -78,7 +78,7 @@ def blocked(documents: Documents, words: int, topics: int) -> Sweep:
 
 
 def collapsed(documents: Documents, words: int, topics: int, chains: int) -> Sweep:
-    """Return a function that does so many sweeps of collapsed chains, together."""
+    """Return a function that runs a number of sweeps of several collapsed chains."""
     batch = compact(documents, np.arange(len(documents)), 1.0)
     block = Block("phi", "simplex", (words, topics), ETA, 0, 0.0)
     samplers = [
@@ -97,7 +97,7 @@ def collapsed(documents: Documents, words: int, topics: int, chains: int) -> Swe
 
 
 def theirs(documents: Documents, topics: int) -> Sweep:
-    """Return a function that does so many sweeps with tomotopy."""
+    """Return a function that runs a number of sweeps of tomotopy."""
     model = tomotopy.LDAModel(k=topics, alpha=ALPHA, eta=ETA, seed=1)
     model.optim_interval = 0
     words = documents.indices.astype(str)
@@ -109,7 +109,7 @@ def theirs(documents: Documents, topics: int) -> Sweep:
 def visits(
     documents: Documents, words: int, topics: int, asked: argparse.Namespace
 ) -> dict[str, float]:
-    """Return the token visits a second of each way, in millions."""
+    """Return token visits per second of each method, in millions."""
     ways: dict[str, Sweep] = {
         "gibbs": blocked(documents, words, topics),
         "cgs": collapsed(documents, words, topics, 1),
@@ -130,7 +130,7 @@ def visits(
 
 
 def shapes(asked: argparse.Namespace) -> Iterator[tuple[str, Documents, int, int]]:
-    """Yield what a corpus is called, its documents, its words, and K."""
+    """Yield a name for each corpus, its documents, its number of words, and K."""
     numbers = lambda text: [int(each) for each in text.split(",")]  # noqa: E731
     if asked.corpus:
         with tempfile.TemporaryDirectory() as folder:

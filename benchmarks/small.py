@@ -77,7 +77,7 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 def seconds(commands: list[list[str]], folder: Path) -> float:
-    """Run commands one after the other, each run anew; return how long they took together."""
+    """Run commands one after the other, each in a new process; return their total seconds."""
     for command in commands:
         if "--out" in command:
             shutil.rmtree(folder / command[command.index("--out") + 1], ignore_errors=True)

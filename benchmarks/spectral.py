@@ -53,7 +53,7 @@ MIXED = 0.05
 
 
 class Trained(NamedTuple):
-    """A trained chain: seconds of its start, perplexities, iterations, topics (K, V) now and before."""
+    """A trained chain: seconds of its start, perplexities, iterations, topics (K, V) now and earlier."""
 
     start: float
     figures: list[float]
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def run(corpus: Corpus, start: str, chain: int, seconds: list[float], given: Any) -> Trained:
-    """Train one chain from one start."""
+    """Train one chain from one kind of start."""
     train, ids = divided(corpus)
     tokens = int(corpus.lengths()[train].sum())
     facts = Facts(len(train), corpus.words, tokens, 0, minibatch_words(corpus, train))
@@ -112,7 +112,7 @@ def run(corpus: Corpus, start: str, chain: int, seconds: list[float], given: Any
 
 
 def phi_of(rows: Floats, k: int) -> Floats:
-    """Copy topics by word into a row for each, (K, V)."""
+    """Return topics as rows, (K, V), from rows of words."""
     phi: Floats = rows[:, :k].T / rows[:, :k].sum(axis=0)[:, None]
     return phi
 
@@ -176,7 +176,7 @@ def column_sums(x: sparse.csr_matrix) -> Floats:
 
 
 def farthest(rows: Floats, k: int) -> list[int]:
-    """Choose k rows greedily, each the farthest from the affine span of those before."""
+    """Choose k rows greedily: each is the farthest from the affine span of the rows chosen before."""
     rest = rows - rows[np.argmax((rows * rows).sum(axis=1))]
     chosen = [int(np.argmax((rows * rows).sum(axis=1)))]
     while len(chosen) < k:
@@ -189,7 +189,7 @@ def farthest(rows: Floats, k: int) -> list[int]:
 
 
 def mixtures(rows: Floats, anchors: Int64s) -> Floats:
-    """Give the mixture of anchors' rows that is nearest to each row: topics given words, (V, K).
+    """Return the mixture of anchors' rows that is closest to each row: topics given words, (V, K).
 
     By exponentiated gradient, with a step for each row that is halved where its distance grew.
     """
@@ -215,7 +215,7 @@ def mixtures(rows: Floats, anchors: Int64s) -> Floats:
 
 
 def tell(found: dict[str, list[Trained]], seconds: list[float]) -> None:
-    """Print perplexities by time, and topics that chains share."""
+    """Print perplexities by time, and shares of topics that chains have in common."""
     print("| start | seconds of it | " + " | ".join(f"{s:g} s" for s in seconds), end="")
     print(" | iterations | chains at the end |" + "\n" + "|---" * (len(seconds) + 4) + "|")
     for start, runs in found.items():
@@ -244,7 +244,7 @@ def tell(found: dict[str, list[Trained]], seconds: list[float]) -> None:
 
 
 def cell(value: float) -> str:
-    """Write a perplexity; nothing where there was no sample yet."""
+    """Format a perplexity; empty if there was no sample yet."""
     return "" if math.isnan(value) else f"{value:.1f}"
 
 
@@ -254,7 +254,7 @@ def share(values: Sequence[float] | Array) -> str:
 
 
 def in_all(topics: list[Floats]) -> list[float]:
-    """Say of each topic of the first chain whether all chains have it."""
+    """Return whether all chains have each topic of the first chain."""
     if len(topics) < 2:
         return []
     order = [assign(DISTRIBUTIONS.similarity(topics[0], other)) for other in topics[1:]]
@@ -266,12 +266,12 @@ def in_all(topics: list[Floats]) -> list[float]:
 
 
 def in_two(topics: list[Floats]) -> list[float]:
-    """Give the share of topics that any two chains have in common."""
+    """Return shares of topics that pairs of chains have in common."""
     return [alike(a, b) for a, b in itertools.combinations(topics, 2)]
 
 
 def alike(a: Floats, b: Floats) -> float:
-    """Give the share of the topics of two chains that are the same."""
+    """Return the share of topics that two chains have in common."""
     partners = b[assign(DISTRIBUTIONS.similarity(a, b))]
     return float(np.mean(DISTRIBUTIONS.overlap(a, partners) >= SAME))
 

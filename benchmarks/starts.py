@@ -1,4 +1,4 @@
-"""How long a start takes, and its memory, by the number of documents of a stored corpus.
+"""Duration and memory of a start, by the number of documents of a stored corpus.
 
     python benchmarks/starts.py FOLDER [--documents 1000000,10000000,100000000]
 
@@ -25,7 +25,7 @@ WORDS, WIDTH, BLOCK = 8000, 4, 2**18
 
 
 def write(folder: Path, documents: int) -> None:
-    """Write a corpus of so many documents, each of four different words."""
+    """Write a corpus of some number of documents, each of four different words."""
     writer, rng = Writer(folder), np.random.default_rng(0)
     writer.files["indptr"].append(np.zeros(1, np.int64))
     for begin in range(0, documents, BLOCK):
@@ -38,7 +38,7 @@ def write(folder: Path, documents: int) -> None:
 
 
 def start(corpus: Path, run: Path) -> tuple[float, float]:
-    """Train for 20 iterations: seconds of the wall, and the greatest resident memory in MB."""
+    """Train for 20 iterations; return wall-clock seconds, and peak resident memory in MB."""
     command = [sys.executable, "-P", "-m", "pysgrld", "train", str(corpus), "--out", str(run)]
     command += ["--topics", "20", "--minibatch", "400", "--iterations", "20", "--quiet"]
     began = time.perf_counter()

@@ -144,7 +144,7 @@ TURNS = """
 
 
 class Mutant(NamedTuple):
-    """A change of one place in one file."""
+    """One change at one position of a file."""
 
     path: str
     line: int
@@ -176,7 +176,7 @@ def explained(tables: Iterable[str] = EXPLAINED.values()) -> dict[str, set[str]]
 
 
 def constants(path: Path) -> dict[str, ast.expr]:
-    """Return the module-level names in capitals that are numbers, with their values."""
+    """Return module-level names in capitals with numbers as values, and these values."""
     found: dict[str, ast.expr] = {}
     for node in ast.parse(path.read_text()).body:
         pairs: list[tuple[ast.expr, ast.expr]] = []
@@ -201,7 +201,7 @@ def constants(path: Path) -> dict[str, ast.expr]:
 
 
 def is_number(node: ast.expr) -> bool:
-    """Return whether an expression is an arithmetic of numbers."""
+    """Return whether an expression consists of numbers and arithmetic only."""
     if isinstance(node, ast.Constant):
         return type(node.value) in (int, float)
     if isinstance(node, ast.UnaryOp):
@@ -210,7 +210,7 @@ def is_number(node: ast.expr) -> bool:
 
 
 def is_whole(node: ast.expr) -> bool:
-    """Return whether an arithmetic of numbers is a whole number."""
+    """Return whether an arithmetic expression of numbers is an integer."""
     return isinstance(eval(ast.unparse(node)), int)
 
 

@@ -60,7 +60,7 @@ class Source(NamedTuple):
 
     @property
     def family(self) -> str:
-        """The corpus that this is a part of."""
+        """Name of the whole corpus."""
         return self.file
 
 
@@ -81,7 +81,7 @@ SOURCES = {
 
 
 def main() -> None:
-    """Measure, fit or draw."""
+    """Measure, fit or draw, as requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("measure")
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Train every number of topics on every source; what is in the file already stays."""
+    """Train with each number of topics on each source; skip results that the file already has."""
     found = json.loads(given.out.read_text()) if given.out.exists() else []
     done = {(row["corpus"], row["model"], row["seed"]) for row in found}
     for name in given.only.split(";") if given.only else SOURCES:
@@ -146,7 +146,7 @@ def asked_of(lengths: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
 def run(
     corpus: Corpus, documents: int, asked: Mapping[str, Any], longer: int = 1
 ) -> dict[str, Any]:
-    """Train one model; give its perplexity, coherence, and topics that it hardly uses."""
+    """Train one model; return its perplexity, coherence, and number of topics hardly used."""
     began = time.process_time()
     scored = min(SCORED, corpus.documents - documents, max(100, documents // 10))
     some = choose_documents(corpus.documents, documents + scored, Key(0, 0, 0))
@@ -202,7 +202,7 @@ def run(
 
 
 class Curve:
-    """What one corpus loses by a number of topics: perplexity in per cent, NPMI, and both as one loss."""
+    """Loss of one corpus by number of topics: perplexity in per cent, NPMI, and both as one loss."""
 
     def __init__(self, rows: list[Mapping[str, Any]]) -> None:
         self.family: str = rows[0]["family"]
@@ -227,7 +227,7 @@ class Curve:
 
     @property
     def best(self) -> int:
-        """The number of topics of the least loss."""
+        """The number of topics with the lowest loss."""
         return int(self.k[self.loss.argmin()])
 
 
@@ -249,7 +249,7 @@ def power_rule(fact: str, curves: Iterable[Curve]) -> tuple[Rule, str]:
 
 
 def fit(found: list[Mapping[str, Any]]) -> None:
-    """Print a table of the corpora, and one of rules: losses on corpora that they were not fitted to."""
+    """Print a table of corpora, and one of rules with their losses on corpora not used to fit them."""
     curves = curves_of(found)
     print("| corpus | documents | tokens | best perplexity, NPMI, both at K | default | loses |")
     print("|---|---|---|---|---|---|")
@@ -316,12 +316,12 @@ def curves_of(found: list[Mapping[str, Any]]) -> dict[str, Curve]:
 
 
 def chosen(facts: Mapping[str, int]) -> int:
-    """Return what `pysgrld` chooses for such a corpus."""
+    """Return the number of topics that `pysgrld` chooses for such a corpus."""
     return usual_topics(facts["tokens"])
 
 
 def draw(found: list[Mapping[str, Any]], picture: Path) -> None:
-    """Draw perplexity and NPMI by K, a panel a corpus, and where the default is."""
+    """Plot perplexity and NPMI by K, with a panel per corpus, and mark the default."""
     from matplotlib.figure import Figure
 
     curves = curves_of(found)

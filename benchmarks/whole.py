@@ -1,4 +1,4 @@
-"""Every command of one large corpus, from its text to the search over K: seconds, memory, disk.
+"""Seconds, memory and disk space of each command on one large corpus, from text to search over K.
 
     python benchmarks/whole.py FOLDER [--documents 2000000] [--words 200000] [-k 500] [--iterations 700]
 
@@ -32,7 +32,7 @@ def zipf(size: int) -> np.ndarray:
 
 
 def write(path: Path, documents: int, words: int, topics: int) -> None:
-    """Write documents, one a line: a third of their tokens from all words, the rest from three topics."""
+    """Write documents, one per line; a third of their tokens are from all words, others from 3 topics."""
     rng = np.random.default_rng(0)
     spelled = np.array([b"w%06d" % i for i in range(words)])
     everywhere, own = zipf(words), zipf(OWN)

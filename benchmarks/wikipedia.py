@@ -1,4 +1,4 @@
-"""A Wikipedia dump read by sgmc and by others, on one machine in one run.
+"""Reading of a Wikipedia dump by sgmc and by other tools, on one machine in one run.
 
     python benchmarks/wikipedia.py DUMP.xml.bz2 [--megabytes 20]
 

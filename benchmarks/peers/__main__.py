@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
-    """Read the command line, and what contests it asks for."""
+    """Parse the command line, and return the requested contests."""
     parser = argparse.ArgumentParser(
         prog="python benchmarks/peers",
         description=__doc__,
@@ -175,7 +175,7 @@ def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
 
 
 def compete(contest: Contest, source: Source, cores: list[int]) -> dict[str, Any]:
-    """Run every peer of a contest."""
+    """Run all peers of a contest."""
     present = []
     for name in contest.peers:
         peer = PEERS[name]
@@ -209,7 +209,7 @@ def compete(contest: Contest, source: Source, cores: list[int]) -> dict[str, Any
 def prepare(
     contest: Contest, source: Source, folder: Path
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Store the three parts of a corpus where every child finds them; give its facts and priors."""
+    """Store the three parts of a corpus for child processes; return its facts and priors."""
     corpus = open_corpus([source.files[0]], CorpusOptions(), store=folder / "read")
     training = corpus.take(np.arange(corpus.documents))
     if source.cut:
@@ -258,7 +258,7 @@ def prepare(
 
 
 def child(name: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Train one peer in a process of its own; one that fails is said, and the others go on."""
+    """Train one peer in a separate process; if it fails, that is printed, and the others continue."""
     peer, result = PEERS[name], folder / "result.json"
     (folder / "job.json").write_text(json.dumps({**job, "peer": name, "result": str(result)}))
     facts = {
@@ -280,7 +280,7 @@ def child(name: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def store(path: Path, found: dict[str, Any]) -> None:
-    """Write a contest to the file of all of them, in place of an older one of its name."""
+    """Write a contest to the file of all contests, in place of an older one of the same name."""
     before = json.loads(path.read_text())["contests"] if path.exists() else []
     others = [contest for contest in before if contest["name"] != found["name"]]
     path.write_text(json.dumps({"contests": in_order([*others, found])}, indent=1) + "\n")

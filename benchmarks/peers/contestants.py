@@ -15,7 +15,7 @@ from scoring import Found, Task, Watch
 
 
 class Peer(NamedTuple):
-    """A tool, and how it is trained.
+    """A tool, and a function that trains it.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Peer(NamedTuple):
     threads: bool = False
 
     def cannot(self, *, own: bool, threads: int, chains: int) -> str | None:
-        """Say what it lacks that a contest asks for."""
+        """Return a feature that a contest requires and this tool lacks, None if it lacks none."""
         if own and not self.own:
             return "priors of its own"
         if threads > 1 and not self.threads:
@@ -309,7 +309,7 @@ def sklearn(task: Task, watch: Watch, own: bool) -> None:
 
 
 def rows(task: Task) -> Iterator[tuple[Any, Any]]:
-    """Give word ids and counts of every document."""
+    """Yield word ids and counts of each document."""
     d = task.documents
     for begin, end in zip(d.indptr[:-1], d.indptr[1:], strict=True):
         yield d.indices[begin:end], d.counts[begin:end]
@@ -325,7 +325,7 @@ def spell(word: int) -> str:
 
 
 def unspell(word: str) -> int:
-    """Read what `spell` wrote."""
+    """Return the word id that `spell` wrote."""
     number = 0
     for letter in word:
         number = 26 * number + ord(letter) - 97
@@ -333,14 +333,14 @@ def unspell(word: str) -> int:
 
 
 def spelt(task: Task) -> Iterator[list[str]]:
-    """Give every document as a list of words."""
+    """Yield each document as a list of words."""
     names = np.array([spell(w) for w in range(task.words)])
     for words, counts in rows(task):
         yield np.repeat(names[words], counts).tolist()
 
 
 def matrix(task: Task) -> Any:
-    """Make all documents a sparse matrix."""
+    """Return all documents as a sparse matrix."""
     from scipy.sparse import csr_matrix
 
     d = task.documents

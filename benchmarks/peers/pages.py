@@ -134,7 +134,7 @@ def best_of_other_priors(contests: list[dict[str, Any]]) -> str:
 
 
 def words(contests: list[dict[str, Any]]) -> dict[str, str]:
-    """Give the words of the page that depend on which contests there are."""
+    """Return the words of the page that depend on the contests."""
     peers = [peer for found in contests for peer in found["peers"]]
     machines = dict.fromkeys(
         "{}, {system}, Python {python}".format(processor(found["machine"]), **found["machine"])
@@ -171,7 +171,7 @@ def processor(machine: dict[str, Any]) -> str:
 
 
 def settings_list(contests: list[dict[str, Any]]) -> str:
-    """Write an item for each settings of peers: their names and versions, and the settings."""
+    """Format a list of settings, each after the names and versions of the peers that used it."""
     peers: dict[str, dict[str, None]] = {}
     for found in contests:
         versions = {**found["versions"], "pysgrld": found["machine"]["pysgrld"]}

@@ -17,7 +17,7 @@ FEW = 2000
 
 
 class Source(NamedTuple):
-    """Where a corpus is, and what is made of it.
+    """Location of a corpus, and how it is preprocessed.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Source(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """One comparison: everybody trains on the same documents for as long.
+    """One comparison: all peers train on the same documents for the same time.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class Contest(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name it by what tells it from others: the corpus, K, and what is unusual."""
+        """Name the contest by its corpus, K, and unusual settings."""
         threads = f"-{self.threads}t" if self.threads > 1 else ""
         chains = f"-{self.chains}c" if self.chains > 1 else ""
         return f"{self.corpus}-{self.topics}{threads}{chains}{'-own' if self.own else ''}"
 
 
 def small(documents: Documents, seed: int) -> Documents:
-    """Take a few documents of some length in a random order, and cut them short at random."""
+    """Choose a few documents of some length in random order, and cut them at random lengths."""
     rng = np.random.default_rng(seed)
     long_ones = np.flatnonzero(documents.lengths >= SHORTEST)
     chosen = documents.take(rng.permutation(long_ones)[:FEW])

@@ -53,11 +53,11 @@ class Judge:
         return Completion(self.held_out, lda_readers(self.topics, None), 1)
 
     def point(self, found: Found) -> float:
-        """Compute the perplexity of one matrix of topics."""
+        """Compute the perplexity of documents under one matrix of topics."""
         return self.completion.point(Key(0, 0, 0), self._draw(found))
 
     def averages(self) -> Doubles | None:
-        """Give the logarithms of p(w) averaged over the draws so far; None where there are none."""
+        """Return the logarithms of p(w) averaged over the draws so far; None before the first draw."""
         return self.completion.log_averages() if self.completion.samples else None
 
     def add_draw(self, found: Found) -> None:
@@ -65,7 +65,7 @@ class Judge:
         self.completion.update(Key(0, 0, self.completion.samples), self._draw(found))
 
     def other_alphas(self, topics: Any) -> dict[str, float]:
-        """Compute the perplexity of one matrix of topics where theta has other priors."""
+        """Compute the perplexity under one matrix of topics for other priors of theta."""
         return {
             f"{alpha:g}": round(
                 self._completion().point(Key(0, 0, 0), self._draw(Found(topics, alpha))), 2
@@ -117,7 +117,7 @@ class Watch:
         self.began = 0.0
 
     def start(self) -> None:
-        """Begin to train; reading and converting the corpus is over."""
+        """Start the clock: reading and converting the corpus are done."""
         self.began = self.clock()
 
     def tick(

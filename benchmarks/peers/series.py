@@ -20,7 +20,7 @@ class Series(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name the series as in the table and at the end of its line."""
+        """Return the name of the series in the table and at the end of its line."""
         label = str(self.peer["peer"])
         has_draws = any(point["averaged"] for point in self.peer["points"])
         return f"{label}, {FIGURES[self.figure]}" if has_draws else label
@@ -43,7 +43,7 @@ def all_series(found: dict[str, Any]) -> list[Series]:
 
 
 def title(found: dict[str, Any]) -> str:
-    """Name a contest in words."""
+    """Return the title of a contest."""
     settings = found["settings"]
     own = ", own priors" if settings["own"] else ""
     of = f"K = {settings['topics']:,}, {threads(settings)}{chains(settings)}{own}"
@@ -51,11 +51,11 @@ def title(found: dict[str, Any]) -> str:
 
 
 def threads(settings: dict[str, Any]) -> str:
-    """Say on how many threads a contest was."""
+    """Return text about the number of threads of a contest."""
     return "one thread" if settings["threads"] == 1 else f"{settings['threads']} threads"
 
 
 def chains(settings: dict[str, Any]) -> str:
-    """Say how many chains a peer had, where it is not one; older results do not know of them."""
+    """Return text about the number of chains of a peer if it had several (older results lack it)."""
     number = settings.get("chains", 1)
     return f", {number} chains" if number > 1 else ""

@@ -76,7 +76,7 @@ def versus(contests: list[dict[str, Any]]) -> str:
 
 
 def versus_cells(found: dict[str, Any]) -> str:
-    """Write the cells of a contest in the table of `versus`; empty without tomotopy or sgmc.
+    """Format a contest's cells in the table of `versus`; they are empty without tomotopy or sgmc.
 
     They are, for averaged draws and for one draw: perplexity, seconds of tomotopy, seconds of sgmc,
     ratio. The last cell is the ratio of the last averaged perplexities.
@@ -127,5 +127,5 @@ def seconds_until(points: list[tuple[float, float]], perplexity: float) -> float
 
 
 def between(x: float, x1: float, x2: float, y1: float, y2: float) -> float:
-    """Interpolate y at x on a straight line through two points, all on log scales."""
+    """Interpolate y at x on a straight line through two points, on log scales."""
     return y1 * (y2 / y1) ** (math.log(x / x1) / math.log(x2 / x1))
