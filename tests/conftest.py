@@ -61,7 +61,7 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
-#: Bytes that are free in memory where the tests' folders lie there.
+#: Bytes that must be free in memory if the tests' folders are there.
 ROOM = 8 * 2**30
 
 
@@ -79,7 +79,7 @@ def pytest_configure(config):
         config.pluginmanager.register(FaultRecord(Path(place)))
 
 
-#: What a module that is instrumented calls.
+#: Functions that an instrumented module calls.
 _CALLS = (b"__asan_init", b"__ubsan_handle")
 
 

@@ -40,7 +40,7 @@ class Watch:
         threading.setprofile(None)
         seconds = round(time.perf_counter() - self.began, 3)
         ours = set()
-        for code in self.codes.copy():  # threads go on
+        for code in self.codes.copy():  # other threads continue
             path = Path(code.co_filename).resolve()
             if any(path.is_relative_to(ROOT / folder) for folder in ("pysgrld", "cli")):
                 ours.add(f"{path.relative_to(ROOT)}:{code.co_name}")

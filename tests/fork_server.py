@@ -33,7 +33,7 @@ from pathlib import Path
 import entered
 
 SGMC = Path(sys.executable).with_name("sgmc")
-#: Seconds after which a start hangs.
+#: Seconds after which a start is judged to hang.
 HANGS = 60.0
 
 
@@ -49,7 +49,7 @@ class Server:
             "PYTHONPATH": os.pathsep.join(sys.path),
             "OPENBLAS_NUM_THREADS": "1",
             "MPLBACKEND": "agg",
-            "JE_ARROW_MALLOC_CONF": "background_thread:false",  # no thread before a fork
+            "JE_ARROW_MALLOC_CONF": "background_thread:false",  # no thread may exist before a fork
             "SGMC_TEST": "1",
         }
         self.process = subprocess.Popen(
@@ -97,7 +97,7 @@ class Server:
                     os.kill(pid, signal.SIGTERM)
                 code = self.ask(wait=pid, seconds=seconds)
             shown, said = shown.read_bytes(), said.read_bytes()
-            if text:  # names of files need not be UTF-8
+            if text:  # names of files need not be valid UTF-8
                 shown, said = shown.decode(errors="replace"), said.decode(errors="replace")
             return subprocess.CompletedProcess(words, code, shown, said)
 

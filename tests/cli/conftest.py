@@ -11,7 +11,7 @@ from fork_server import SGMC
 
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 
-#: A run of a second: enough for a few posterior samples.
+#: A run of about a second, long enough for a few posterior samples.
 SMALL = (
     *("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--sample-every", "5"),
     *("--starts", "1", "--iterations", "60"),

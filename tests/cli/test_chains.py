@@ -24,7 +24,7 @@ from .conftest import BIBLE, SMALL
 pytestmark = pytest.mark.cli
 
 SGMC = Path(sys.executable).with_name("sgmc")
-#: Long enough to be disturbed, with all that a chain leaves.
+#: Long enough to be interrupted, with all files that a chain leaves.
 LONG = (*SMALL[:-1], "160", "--eval-every", "25")
 
 
@@ -286,7 +286,7 @@ def test_more_chains_can_be_added_and_done_ones_are_left(sgmc):
     done = sgmc(*args, "--chains", "3")
     assert done.stderr.count("finished already") == 2
     assert (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes() == first
-    sgmc(*args, "--chains", "3")  # all are done: another folder, as for a plain run
+    sgmc(*args, "--chains", "3")  # all chains are done: a new folder is made, as for a single run
     added, begun = (
         [digest(run) for run in chains_of(sgmc.folder / "sgmc-runs" / name)]
         for name in ("bible-scir", "bible-scir-2")

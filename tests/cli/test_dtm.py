@@ -184,7 +184,7 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
     samples = sorted((dated.folder / "all" / "samples").iterdir())
     assert len({p.read_bytes() for p in samples}) == len(samples) == 8
     shown = " ".join(dated("diagnose", "all").stdout.split())
-    assert "--exact-sweeps 1000" in shown  # sixty are too few
+    assert "--exact-sweeps 1000" in shown  # sixty exact sweeps are too few
 
 
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="no launcher of ranks")

@@ -101,7 +101,7 @@ def test_columns_of_a_file_count_too_and_documents_without_a_value_do_not(run):
     assert [c["column"] for c in found["comparisons"]] == ["party", "year"]
     rows = list(csv.DictReader((run.folder / "told.csv").read_text().splitlines()))
     assert len(rows) == 6
-    with EFFECTS_IN_R.open() as file:  # the R package reads the same columns
+    with EFFECTS_IN_R.open() as file:  # the R package reads the same columns from this file
         assert next(csv.reader(file)) == list(rows[0])
     first = found["comparisons"][0]["topics"][0]
     assert int(rows[0]["topic"]) == first["topic"]

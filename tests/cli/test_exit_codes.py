@@ -200,7 +200,7 @@ def raising(error):
 )
 def test_what_nobody_foresaw(monkeypatch, tmp_path, error, code, says):
     monkeypatch.setattr(cli, "_give_up", lambda stream: None)
-    # Of the class, not of a module: a module first loaded here would keep the broken function.
+    # The class is patched, not a module: a module first loaded here would keep the broken function.
     monkeypatch.setattr("pysgrld.reading.results.Results.__init__", raising(error))
     (tmp_path / "config.json").touch()
     done = CliRunner().invoke(cli.main, ["topics", str(tmp_path)], prog_name="sgmc")
@@ -213,7 +213,7 @@ def test_what_nobody_foresaw(monkeypatch, tmp_path, error, code, says):
 def test_stopped_while_the_corpus_is_read_is_85_and_leaves_nothing(sgmc):
     with sgmc.start("train", "-", "--out", "run", stdin=subprocess.PIPE) as process:
         with contextlib.suppress(BrokenPipeError):
-            for _ in range(200):  # more than a pipe and a block hold
+            for _ in range(200):  # more than a pipe and a block can hold
                 process.stdin.write("some words of a document\n" * 4000)
                 process.stdin.flush()
                 process.terminate()

@@ -29,7 +29,7 @@ INPUTS = {
     *("--observed-corpus", "--held-out-corpus", "--texts", "--labels", "--corpus", "--setup"),
     *("--compare", "--resume", "--from", "--stop-words", "--topic-words"),
 }
-#: Options that take a text which is no path.
+#: Options with texts as values that are no paths.
 TEXTS = {
     *("--by", "--along", "--cluster", "--effect", "--title", "--noun", "--contrast", "--topics"),
     *("--name-with", "--grid", "--sbatch", "--mem", "--partition", "--account", "--mpi-plugin"),
@@ -101,7 +101,7 @@ OUTPUTS = {
     ("slurm", "--out"): [call("slurm --time 1h --out OUT -- train CORPUS", "a.sh")],
     ("bench", "--out"): [call("bench --quick --out OUT", "a.json")],
 }
-#: Ways of writing that others share: tried by night.
+#: Ways of writing that several commands share: tested at night.
 SHARED = {
     *(("effect", "--out"), ("bench", "--out"), ("report", "--json"), ("export", "--out", 3)),
     *(("export", "--out", number) for number in (2, 4, 5, 6)),
@@ -232,7 +232,8 @@ def written(ready, tmp_path_factory):
     return names
 
 
-#: Names that no command writes at its end: of work in hand, of a kill, of releases before.
+#: Names that no command leaves at its end: files of unfinished work, of a kill, of earlier
+#: releases.
 LEFT = [
     *("documents/000000.bin", "titles/000000.bin", "documents/letter.txt", "lock", "lock.held"),
     *(
@@ -279,7 +280,7 @@ def test_a_folder_of_foreign_files_is_as_it_was(ready, written, tmp_path, each):
 def test_a_foreign_file_by_one_of_the_names_is_as_it_was(ready, written, tmp_path, each):
     key = next((k, n) for k, calls in OUTPUTS.items() for n, c in enumerate(calls) if c is each)
     tops = {}
-    for name in sorted(written[key]):  # one of each folder
+    for name in sorted(written[key]):  # one file of each folder
         tops.setdefault(name.rpartition("/")[0] or name, name)
     others = [name for name in left() if name not in (*written[key], LIST)]
     for number, names in enumerate([*([name] for name in {*tops.values(), LIST}), others]):
@@ -291,7 +292,7 @@ def test_a_foreign_file_by_one_of_the_names_is_as_it_was(ready, written, tmp_pat
             code, said = run(ready, each, folder, *force)
             after = digests(folder)
             assert kept(before, after) == [], (names, force, said)
-            if names is others and code == 0:  # they are in nobody's way
+            if names is others and code == 0:  # these files are in nobody's way
                 for name in set(after) - set(before):
                     if not name.endswith("/"):
                         (folder / name).unlink()
@@ -332,7 +333,8 @@ def test_a_named_file_is_replaced_if_that_is_wanted_and_no_other_is(ready, tmp_p
     target.unlink()
     target.mkdir()
     code, _ = run(ready, each, target, "--force")
-    assert code == (0 if each.words[0] == "infer" else 73)  # there it is a folder of parts
+    # for infer, the output is a folder of parts
+    assert code == (0 if each.words[0] == "infer" else 73)
     assert target.is_dir()
 
 
@@ -442,7 +444,7 @@ def test_texts_are_dropped_if_they_are_the_ones_that_were_stored(copied):
     (corpus / "texts.npz").write_text("mine")
     copied("corpus", "drop-text", "run/corpus")
     assert (corpus / "texts.npz").read_text() == "mine"
-    (corpus / "texts.npz").write_bytes(stored)  # as if it had been killed before
+    (corpus / "texts.npz").write_bytes(stored)  # as if the command had been killed before
     copied("corpus", "drop-text", "run/corpus")
     assert not (corpus / "texts.npz").exists()
 

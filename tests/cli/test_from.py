@@ -38,7 +38,8 @@ def parent(texts, tmp_path_factory):
     for name, lines in zip(("old", "new"), texts, strict=True):
         (folder / f"{name}.txt").write_text("\n".join(lines))
     run("train", folder / "old.txt", "-k", K + 1, "--iterations", 400, *FAST, "--out", folder / "a")
-    largest = int(np.argmax(open_run(folder / "a", 1).weights()))  # not the one without a theme
+    # the largest theme, not the topic without a theme
+    largest = int(np.argmax(open_run(folder / "a", 1).weights()))
     (folder / "a" / "labels.json").write_text(json.dumps({str(largest): "second"}))
     return folder
 
@@ -68,7 +69,7 @@ def test_topics_go_on_with_their_numbers_and_new_words_get_theirs(parent, tmp_pa
     assert found.vocabulary[:n] == before.vocabulary
     assert set(found.vocabulary[n:]) == {f"neu{i}" for i in range(NEW)}
     assert np.sort(overlaps(before, found))[-K:].min() > 0.9
-    # the theme that came has a topic by itself
+    # the new theme has a topic by itself
     new = found.phi()[n:, : K + 1].sum(axis=0)
     assert new.max() > 0.95
     corpus = found.training_corpus()
@@ -269,7 +270,7 @@ def test_a_topic_that_is_replaced_loses_its_name_and_is_new(stream, tmp_path, ca
     pairs = {("one to one", k, k) for k in range(K) if k not in replaced}
     assert kinds == pairs | {(kind, k) for kind in ("gone", "new") for k in replaced}
 
-    # a name that a person gives to the new topic stays
+    # a name that the user gave to the new topic is kept
     (out / "labels.json").write_text(json.dumps({str(theme): "another"}))
     assert open_run(out, 1).labels == {theme: "another"}
 

@@ -102,10 +102,9 @@ def test_help_imports_no_numpy_and_no_core(tmp_path):
         "    except SystemExit as end: assert end.code == 0\n"
         "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"
     )
-    done = (
-        subprocess.run(  # elsewhere: at the root of a clone "-c" finds the sources, not the package
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
-        )
+    # run elsewhere: at the root of a clone "-c" would find the sources, not the package
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout.splitlines()[-1] == "[]"
 

@@ -10,7 +10,7 @@ from pysgrld import errors as interrupt
 
 pytestmark = pytest.mark.cli
 
-#: Sends itself a Ctrl-C when a module is looked for.
+#: Sends itself a Ctrl-C while Python searches for a module.
 PROGRAM = """
 import os, signal, sys
 

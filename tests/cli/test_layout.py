@@ -14,14 +14,14 @@ from pysgrld.cli.terminal import shortened, shown, table, width
 
 pytestmark = pytest.mark.cli
 
-#: What a terminal would clear its screen by, go back by, and write backwards from.
+#: Characters with which a terminal clears its screen, goes back, or writes right to left.
 HOSTILE = "ev\x1b[2J\x07il\u202eb\x9bc"
 ROWS = [
     ("name", "size", "noted", "state"),
     ("short", "5", "x" * 30, "done"),
     ("a-name-of-some-length", "1,000", "-", "left"),
 ]
-#: Modules that print what programs read: scripts, pages of manuals, JSON.
+#: Modules that print output for programs: scripts, man pages, JSON.
 RAW = {"completion.py", "help.py", "slurm.py", "options.py", "terminal.py"}
 
 

@@ -55,7 +55,7 @@ def test_names_that_a_person_gave_stay_unless_forced(run):
     assert "1 name stays as it was" in done.stderr
     assert labels_of(run, 8)[3] == Label("sacrifice")
     assert labels_of(run, 8)[4] == Label("machine", "echo machine")
-    name(run, "echo other")  # its own are replaced
+    name(run, "echo other")  # names given by the command are replaced
     assert labels_of(run, 8)[4] == Label("other", "echo other")
     name(run, "echo other", "--force")
     assert labels_of(run, 8)[3] == Label("other", "echo other")
@@ -135,7 +135,7 @@ def is_gone(process):
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
             return True
-        if state == "Z":  # its new parent has not waited for it
+        if state == "Z":  # its new parent has not waited for the process
             return True
         time.sleep(0.1)
     return False

@@ -16,13 +16,12 @@ from pysgrld.errors import CorpusError
 pytestmark = pytest.mark.cli
 
 FOLDER = Path(pysgrld.corpus.__file__).parent
-#: Modules that say something only where a corpus is built: in shards, with rows of metadata, or
-#: trained on in slices of time.
+#: Modules that print only when a corpus is built in shards, with rows of metadata, or in slices.
 OF_BUILDING = (
     *("shards.py", "metadata.py", "slices.py"),
     *("archive.py", "languages.py", "survey.py", "values.py", "streams.py", "columns.py"),
 )
-#: Modules that say something only where a vocabulary is made.
+#: Modules that print only when a vocabulary is made.
 CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py", "vocabulary.py")
 
 
@@ -43,7 +42,8 @@ def options_named(files):
                 and isinstance(node.value, str)
                 and id(node) not in docs
             ):
-                text = node.value.replace("(--time)", "")  # of training: it names the field
+                # a message of training, which names the field
+                text = node.value.replace("(--time)", "")
                 found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", text))
     return found
 

@@ -91,7 +91,7 @@ def test_eval_before_the_first_sample_scores_the_current_topics(sgmc):
 def test_eval_coherence(trained):
     found = parsed(trained("eval", "--coherence", "--json"))
     assert "perplexity" not in found
-    assert found["coherence"]["documents"] == 1071  # those that were trained on
+    assert found["coherence"]["documents"] == 1071  # the documents used for training
     topics = found["coherence"]["topics"]
     assert [t["id"] for t in topics] == list(range(8))
     assert found["coherence"]["npmi"] == pytest.approx(np.mean([t["npmi"] for t in topics]))

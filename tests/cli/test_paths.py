@@ -69,7 +69,7 @@ def uses():
         yield from walk(importlib.import_module(f"pysgrld.cli.{name}").command, (name,))
 
 
-#: Options of training by which it is over at once.
+#: Options of training with which it ends almost immediately.
 SHORT = ("-k", "2", "--starts", "1", "--exact-sweeps", "0", "--threads", "1", "-q")
 OF_TRAINING = (*SHORT, "--iterations", "2", "--warm-up", "1", "--sample-every", "1")
 EVAL = ("eval", "run")
@@ -164,7 +164,7 @@ LINES = {
     "bench --out": ("bench", "--quick", "--corpus", "gone", "-o", PATH),
     "bench --compare": ("bench", "--quick", "--corpus", "gone", "--compare", PATH),
 }
-#: Options that name what is to be written.
+#: Options that name files to be written.
 OUTPUTS = ("--out", "--folder", "--plot", "--picture", "--html", "--json")
 
 
@@ -187,7 +187,7 @@ BAD = {
     "a device without an end": "/dev/zero",
     "a pipe": "pipe",
 }
-#: Others, which end in the same functions.
+#: Further bad paths, which end in the same functions.
 FURTHER = {
     "missing": "gone/file",
     "a long name": "x" * 300,
@@ -256,7 +256,7 @@ def test_a_path_of_any_kind_ends_with_a_documented_code(folder, use, kinds):
         for new in names_in(folder) - before:
             shutil.rmtree(new) if new.is_dir() and not new.is_symlink() else new.unlink()
         allowed = set(REFUSED)
-        if kind == "a pipe":  # SIGTERM came while it was waited for
+        if kind == "a pipe":  # SIGTERM came while the command waited for the pipe
             allowed |= {85, -signal.SIGTERM}
         if kind in (*ANYWHERE, *GOOD.get(str(use), ())) or use.option in OUTPUTS:
             allowed |= {0}

@@ -133,7 +133,8 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
             assert time.monotonic() < end
             assert training.poll() is None
             time.sleep(0.1)
-        training.send_signal(signal.SIGSTOP)  # it holds its lock, and leaves the processor
+        # the stopped training holds its lock, and leaves the processor to others
+        training.send_signal(signal.SIGSTOP)
         sgmc("report", "run", "--json", "facts.json", "--documents", "30")
         training.send_signal(signal.SIGCONT)
         training.terminate()

@@ -281,7 +281,8 @@ def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
         "--seconds",
         "0.3s",
         "--rows",
-        "vi,sggmc-full-2016",  # its first iteration is a sample: no machine is too slow for it
+        # its first iteration is a sample, so that no machine is too slow for it
+        "vi,sggmc-full-2016",
     )
     folder = sgmc.folder / "sgmc-reproduce" / "sam-20news"
     assert sorted(p.name for p in folder.glob("[!.]*")) == ["curves.csv", "curves.png", "rows.csv"]
@@ -397,7 +398,7 @@ def test_seeds_of_a_known_posterior_are_averaged_or_pooled(sgmc):
         both.append(
             [float(r["tv-category-1"]) for r in rows_of(sgmc.folder / str(seeds) / "steps.csv")]
         )
-    assert both[1][0] == pytest.approx(both[0][0] / 2**0.5, rel=1e-5)  # twice the trials
+    assert both[1][0] == pytest.approx(both[0][0] / 2**0.5, rel=1e-5)  # twice the number of trials
     assert both[1][1] != both[0][1]
 
 
@@ -503,7 +504,7 @@ def test_rows_end_with_the_process_that_began_them(sgmc, matrix):
             if line.startswith("percent: "):
                 break
         process.kill()
-        process.stderr.read()  # to its end, when the last process that has it is gone
+        process.stderr.read()  # read until the last process that has the pipe ends
         assert process.wait(timeout=60) == -signal.SIGKILL
 
 

@@ -213,7 +213,7 @@ def refused(within, corpus, options, code, said):
     ("text", "options"),
     [
         ("god lord lord\n" * 30, "-k 2 --weighting tf"),
-        ("god both\nlord both\nboth\n" * 15, "-k 2"),  # documents without weight
+        ("god both\nlord both\nboth\n" * 15, "-k 2"),  # documents without any weight
         ("god\nlord\n\n" * 15, "-k 1"),
         ("god\nlord\n" * 15, "-k 2 --algo gmc-bgibbs"),
         ("god\nlord\nking\n" * 10, "-k 3 --holdout 0 --kappa 9e7 --sigma 9e7 --kappa0 9e7"),

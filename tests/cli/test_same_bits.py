@@ -61,7 +61,8 @@ def test_looking(sgmc, undisturbed, options):
 @pytest.mark.parametrize("eta", ["0.05", pytest.param("0.005", marks=pytest.mark.nightly)])
 def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
-    natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")  # stopped after 15
+    # stopped after 15 iterations
+    natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")
     sgmc.train(*natural, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
     assert "resumes from iteration" in sgmc.train(*natural, "--threads", "2").stderr
@@ -70,7 +71,7 @@ def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
 
 def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     """Red with: a look that corrects the sums of the chain itself."""
-    # the warm-up is over when it is stopped
+    # the warm-up is over when the run is stopped
     lazy = ("--lazy", "on", "--samples", "3", "--warm-up", "4")
     sgmc.train(*lazy, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
@@ -132,11 +133,12 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     assert "(10 posterior samples" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
     history = open_run(sgmc.folder / "run", 1).history()
-    assert list(history)[-11:] == [60, *range(71, 81)]  # the last of training, then each exact draw
+    # the last iteration of training, then each exact draw
+    assert list(history)[-11:] == [60, *range(71, 81)]
     assert history[80] == json.loads(sgmc("eval", "run", "--json").stdout)["perplexity"]
     said = " ".join(sgmc("diagnose", "run").stdout.split())
     assert "intervals of one chain" not in said
-    assert "--exact-sweeps 1000" in said  # twenty are too few
+    assert "--exact-sweeps 1000" in said  # twenty exact sweeps are too few
     # red with: "all have mixed; the draws of each are worth nan", as what is not known is not large
     assert "4 draws of each chain are too few to judge mixing: train longer" in said
     assert "nan" not in said

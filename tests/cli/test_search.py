@@ -23,7 +23,7 @@ from .conftest import Sgmc
 ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
 ARGS += ("--starts", "1", "--alpha", "0.1")
 FILES = ("search.json", "rungs.jsonl")
-#: Where a search lies that has no --out.
+#: Folder of a search without --out.
 PLACE = "sgmc-runs/planted-search"
 
 

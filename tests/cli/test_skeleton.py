@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cli
 
 TESTS = Path(__file__).parents[1]
 SKELETON = (sys.executable, TESTS / "with_skeleton.py")
-#: A run of a moment, to be stopped after 15 of its iterations.
+#: A very short run, which is stopped after 15 of its iterations.
 RUN = (
     *(
         "--model",

@@ -63,7 +63,7 @@ def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
         after = parts(run)
         assert all(after[number] >= step for number, step in before.items())
         assert sum(after.values()) > sum(before.values())
-    assert kills > 1  # none of these is refused for lack of progress
+    assert kills > 1  # none of these runs is refused for lack of progress
     sgmc.train(base=base)
     assert not (run / "short-chains").exists()
     sgmc.train(base=base, out="other")

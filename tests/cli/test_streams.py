@@ -71,7 +71,7 @@ def test_a_stream_ends_the_run_and_gives_the_same_topics_for_any_threads_or_sour
     again = pipe(sgmc, text.read_bytes(), "--out", "a")
     assert "finished already" in again
     last = json.loads((sgmc.folder / "a" / "metrics.jsonl").read_text().splitlines()[-1])
-    assert last["documents"] == 1070  # 30 of the first 300 are held out
+    assert last["documents"] == 1070  # 30 of the first 300 documents are held out
 
 
 def test_a_stream_that_stalls_is_stopped_and_goes_on_when_it_is_given_again(sgmc, text):
@@ -137,7 +137,8 @@ def test_infer_gives_rows_as_documents_come(trained):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
-        process.stdin.write(4 * b"and the lord said unto moses\n")  # as many as tell a format
+        # as many lines as are needed to recognise the format
+        process.stdin.write(4 * b"and the lord said unto moses\n")
         process.stdin.flush()
         rows = [json.loads(process.stdout.readline()) for _ in range(4)]
         assert [row["document"] for row in rows] == [0, 1, 2, 3]

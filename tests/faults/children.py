@@ -208,7 +208,7 @@ def failing_fsync(nth, *args):
             os._exit(99)
         hits.append(fd)
         if len(hits) == nth:
-            failed.append(os.dup(fd))  # so that its number is not given to another file
+            failed.append(os.dup(fd))  # so that this file number is not given to another file
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return fsync(fd)
 

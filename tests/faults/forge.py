@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from faults.forgeries import WAYS  # noqa: E402
 from faults_runs import command_line, write_corpus  # noqa: E402
 
-#: Seconds after which a command hangs; a machine may be busy.
+#: Seconds after which a command is judged to hang; a machine may be busy.
 HANGS = 100.0
 #: The exit codes that docs/getting-started.md has for runs that cannot be read, and for success.
 DOCUMENTED = {0, 2, 64, 65, 66, 73, 74, 75, 76, 78, 85, 86, 87}

@@ -177,7 +177,7 @@ def _config(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
     config = jsonio.unsealed(path.read_bytes(), path)
     change(config)
     path.write_bytes(jsonio.sealed(config))
-    with contextlib.suppress(Exception):  # a record that has no identity
+    with contextlib.suppress(Exception):  # a record without an identity
         own = identity(config)
         _sign(place, lambda m: m.update(config=own.fields, identity=own.digest))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fork_server
 
-#: A run of some hundred milliseconds that has all that a run can have.
+#: A run of some hundred milliseconds, with all files that a run can have.
 SMALL = (
     "-k",
     "4",

@@ -173,7 +173,7 @@ def main():
         from pysgrld.train import ranks_together as waiting
 
         ranks.MOST, ranks.FEW, ranks.SMALL, ranks.STRIP = 1000, 10, 10, 1000
-        waiting.WASTED = 2.0  # they always wait
+        waiting.WASTED = 2.0  # the ranks always wait
     from pysgrld.cli import main as command
 
     command(arguments)

@@ -48,7 +48,7 @@ SHORT = {
     "checkpoint_every": 10,
 }
 
-#: More allocations than a short run makes.
+#: More allocations than a short run makes in all.
 MOST = 2000
 
 
@@ -134,7 +134,7 @@ def by_allocations(folder, shim, stride):
                 break
         else:
             wrong.append(f"{topics} topics: still failing at the {MOST}th")
-        train_here(folder, **options)  # resumes from whatever is there
+        train_here(folder, **options)  # resumes from any state that is there
         if result(folder) != expected:
             wrong.append(f"{topics} topics: another result after going on")
         yield n // stride
@@ -170,7 +170,8 @@ def in_a_child(folder, space, out):
 def by_space(folder, trials):
     """Give each trial slightly more memory, and after each failure continue with all memory."""
     for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
-        importlib.import_module(module.name)  # what is not there yet could not be read
+        # modules imported now need not be read while memory is short
+        importlib.import_module(module.name)
     write_corpus(folder / "corpus.txt")
     wrong, codes = [], []
     if in_a_child(folder, None, "said") != 0:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-#: Programs that it needs, from Debian's packages slurmctld, slurmd, slurm-client and munge.
+#: Programs that a cluster needs, from Debian's packages slurmctld, slurmd, slurm-client and munge.
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 NODES = 2
 

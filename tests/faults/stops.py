@@ -104,7 +104,7 @@ def stop(way: str, moment: float, run: Path, corpus: Path, options: Sequence[str
     code = process.wait(timeout=600)
     late = max(0.0, time.monotonic() - told - last_checkpoint_seconds(run))
     after = os.times()
-    used = sum(after[2:4]) - sum(before[2:4])  # of children that ended
+    used = sum(after[2:4]) - sum(before[2:4])  # CPU seconds of children that ended
     cpu = late if way == "limit" else used - cpu
     following = train(run, corpus, (*options, "--time-limit", "600s"))
     return Stop(way, moment, late, cpu, code, following.wait(timeout=600))

@@ -277,7 +277,7 @@ def test_a_word_document_is_read_as_a_stream(piece, tmp_path, trials):
 def peak_of_process() -> int:
     """Return the peak of this process's memory since the last call, in bytes."""
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
+    Path("/proc/self/clear_refs").write_text("5")  # reset the recorded peak of memory
     assert peak is not None
     return int(peak[1]) << 10
 

@@ -15,7 +15,7 @@ from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, StopFlag, chains_of
 from pysgrld.train import processes, several
 
-#: A budget that no test waits for.
+#: A budget that is never used up: no test waits for it.
 ENDLESS = command_line(iterations=10_000_000, eval_every="1h", checkpoint_every="1h")
 
 

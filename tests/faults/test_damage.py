@@ -157,7 +157,7 @@ def test_a_pickle_under_a_checkpoint_name_is_refused_and_not_run(kind, copied, t
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(inside, (b"\x93NUMPY\x01\x00" if kind == "npz" else b"") + code)
     refused(copied, STATE)
-    sign_again(newest)  # as if it had been written so
+    sign_again(newest)  # as if the damaged state had been written by a run
     refused(copied, STATE)
     assert not canary.exists()
     trials()
@@ -240,7 +240,7 @@ def test_all_damaged_never_begins_from_zero(copied, trials):
     for number, path in enumerate(checkpoints(copied)):
         flip(path / STATE, 4000 + number, 0)
     metrics = (copied / "run" / "metrics.jsonl").read_bytes()
-    for _ in range(2):  # at the second start they may have been set aside
+    for _ in range(2):  # at the second start damaged checkpoints may have been set aside
         done = train_command(copied, "--iterations", "45", code=76)
         for step in (30, 35, 40):
             assert f"step-000000{step}" in done.stderr

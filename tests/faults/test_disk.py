@@ -43,7 +43,7 @@ def judge(forks, run, code, expected, *args):
 @counts(4, 64)
 def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed, trials):
     """The size limit of the process stands for the disk: the kernel takes bytes up to the limit."""
-    size = 13_000  # a little more than the state has
+    size = 13_000  # slightly more bytes than the state has
     for trial in range(0, 64, 64 // n):
         run = forks.folder / f"run-{trial}"
         end = 26 if trial // (64 // n) % 2 else 10_000
@@ -114,7 +114,7 @@ def test_what_fails_once_is_written_later_and_nothing_is_missing(
     """Red with: what fails is forgotten."""
     child = forks.start(*forks.train(), fail=f"{name}.write:ENOSPC:{nth}")
     run = forks.folder / "run"
-    if nth == 2 and name == "log":  # the start itself, before anything is trained
+    if nth == 2 and name == "log":  # this write belongs to the start, before any training
         assert child.wait() in (0, 74)
         return
     assert child.wait() == 0, child.stderr
@@ -188,7 +188,7 @@ def test_a_file_whose_fsync_failed_is_never_flushed_again(step, forks, undisturb
         run = forks.folder / f"run-{nth}"
         child = forks.start(nth, *forks.train(run.name, *SHORT), call="failing_fsync")
         code = child.wait()
-        if code == 98:  # there are no more
+        if code == 98:  # no further points
             break
         assert code in (0, 73, 74), (nth, code, child.stderr)
         if run.exists():

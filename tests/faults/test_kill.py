@@ -101,7 +101,7 @@ def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
         nth = rng.randint(1, passes)
         child = forks.start(*forks.train(run.name), fail=f"{point}:kill:{nth}")
         code = child.wait()
-        if code == 0:  # passed less often than that
+        if code == 0:  # the point is passed less often than that
             shutil.rmtree(run)
             forks.start(*forks.train(run.name), fail=f"{point}:kill").wait()
         else:
@@ -157,7 +157,7 @@ def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undi
     while done < n:
         run = forks.folder / f"run-{done}"
         shutil.copytree(template, run)
-        for _ in range(rng.randint(1, 2)):  # twice in a row, now and then
+        for _ in range(rng.randint(1, 2)):  # sometimes twice in a row
             child = forks.start(*forks.train(run.name, *often), fail=f"{rng.choice(points)}:kill")
             assert child.wait() in (-signal.SIGKILL, 0), child.stderr
         forks(*forks.train(run.name, *often))

@@ -222,7 +222,7 @@ def short_of_memory(*arguments, **environment):
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        timeout=3600,  # pytest's own limit is nearer
+        timeout=3600,  # pytest's own limit is shorter
     )
     assert done.returncode == 0, done.returncode
     found = json.loads(done.stdout)

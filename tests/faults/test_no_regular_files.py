@@ -7,10 +7,10 @@ import pytest
 
 from pysgrld.errors import SgmcError
 
-#: Exit codes of plain lines: whatever it is, it is no internal error and no signal.
+#: Exit codes of ordinary ends: success or a refusal, not an internal error and no signal.
 PLAIN = {0, *(kind.exit_code for kind in SgmcError.__subclasses__())} - {SgmcError.exit_code}
 
-#: Files that commands read, beside checkpoints.
+#: Files that commands read, other than checkpoints.
 FILES = [
     *("config.json", "vocab.txt", "status.json", "metrics.jsonl", "log.jsonl", "lock"),
     *("word-counts.npy", "samples/newest", "../latest"),

@@ -154,7 +154,7 @@ def test_samples_of_another_model_are_named(
     for place in (run / "samples").glob("step-*"):
         parts = {name: np.ascontiguousarray(a) for name, a in change(load_file(place)).items()}
         for name, values in parts.items():
-            if name.startswith("phi") and values.size:  # the shape alone is wrong
+            if name.startswith("phi") and values.size:  # only the shape is wrong
                 values /= values.sum(axis=1, keepdims=True)
         place.unlink()
         save_file(parts, place)

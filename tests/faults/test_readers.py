@@ -106,7 +106,7 @@ def test_after_a_kill_the_next_start_says_that_the_one_before_ended_without_a_wo
         assert training.process.wait(60) == -signal.SIGKILL
         training.process.wait = lambda timeout: 85
     status = opened(folder).status
-    assert status["state"] == "running"  # it could say nothing
+    assert status["state"] == "running"  # a killed process could not update its status
     options = {"sample_every": 1, "samples": 20, "iterations": 150}
     done = train_command(folder, **options)
     assert re.search(rf"pid {training.process.pid} .*ended without a word", done.stderr)

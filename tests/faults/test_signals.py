@@ -17,7 +17,7 @@ from pysgrld.run import RunDirectory
 
 STOPS = [signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGXCPU]
 
-#: No end of its own.
+#: A run that does not end by itself.
 ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every", "1h")
 
 

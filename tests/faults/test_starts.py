@@ -19,7 +19,7 @@ from trial_counts import counts
 from pysgrld.run import RunDirectory
 from pysgrld.run.lock import SILENT
 
-#: No end of its own.
+#: A run that does not end by itself.
 ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every", "50")
 
 

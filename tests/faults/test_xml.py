@@ -100,7 +100,7 @@ def test_a_document_type_is_refused_before_anything_it_declares_is_read(tmp_path
         own = (str(path), str(path.with_name(f".{path.name}.store")))  # its store is made beside it
         strange = [e for e in opened if e[0] != "open" or not e[1].startswith(own)]
         assert not [e for e in strange if e[0] != "open" or "/" in e[1]]
-        assert seconds < 1  # what the row asks for; it takes a few milliseconds
+        assert seconds < 1  # the limit of the row; reading takes a few milliseconds
         trials()
 
 

@@ -236,7 +236,7 @@ def estimator_hashes() -> dict[str, str]:
     from pysgrld import LDA, DeepLDA, DPMixture
     from pysgrld.errors import ConvergenceWarning
 
-    warnings.simplefilter("ignore", ConvergenceWarning)  # some are too short for a sample
+    warnings.simplefilter("ignore", ConvergenceWarning)  # some runs are too short for a sample
     x, found = _counts(), {}
     for algo in ("scir", "sgrld", "tlasgr", "smld", "smld-approx", "gibbs", "cgs", "ovb", "hsvg"):
         more = {} if algo in ("gibbs", "cgs") else {"minibatch": 20}
