@@ -225,10 +225,13 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
             raise Interrupted(
                 "stopped: the runs on halves are not kept; run the same command again"
             ) from None
-        first, second = (
-            tuple(open_run(path, number, these=these) for path in paths) for these in (False, True)
+        left, right = paths
+        compared = compare_halves(
+            *(
+                (open_run(left, number, these=these), open_run(right, number, these=these))
+                for these in (False, True)
+            )
         )
-        compared = compare_halves(first, second)
     if json:
         record = {
             key: value._asdict() if hasattr(value, "_asdict") else value
