@@ -300,6 +300,6 @@ def check_interpreter() -> None:
         places.append(function())
     if places[0] != places[1]:
         raise ImportError(
-            "pysgrld cannot be imported in a sub-interpreter: import it in the main interpreter of a "
-            "process, or start another process"
+            "pysgrld cannot be imported in a sub-interpreter; import it in the main interpreter "
+            "of a process, or start another process"
         )

@@ -813,7 +813,7 @@ EXPORTS = {
             + each("<row><gid>{n}</gid><group_name>{a}</group_name></row>")
             + "</rows></groups></document>"
         ).encode(),
-        refused="no element in it is plainly a document",
+        refused="it is unclear which elements are documents",
     ),
     "ERIC": Export(
         "eric.nbib",

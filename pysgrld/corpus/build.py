@@ -101,7 +101,9 @@ def build(
         except Interrupted:
             resume_hint = "run the same command again to resume"
             if "-" in inputs:
-                resume_hint = "nothing is kept of standard input"
+                resume_hint = (
+                    "nothing that was read from standard input is kept; run the command again"
+                )
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
     # false for a stored input that is opened in place
     if resolve_path(made.path) != resolve_path(place):
@@ -134,7 +136,8 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
     target = max(1, round(size * corpus.documents)) if isinstance(size, float) else size
     if not 1 <= target <= corpus.documents:
         raise UsageError(
-            f"a sample of {size}: the corpus has {plural(corpus.documents, 'document')}"
+            f"cannot draw a sample of {size}: the corpus has "
+            f"{plural(corpus.documents, 'document')}; choose a smaller sample"
         )
     refuse_full_folder(place, OTHER_FOLDER)
     ids = choose_documents(corpus.documents, target, Key(seed, 0, 0))

@@ -273,8 +273,8 @@ def texts_of_folder(folder: Path) -> Folder:
 
     if all(is_there(folder / name) for name in _RUN):
         raise CorpusError(
-            "a run, not a folder of texts: resume it with 'sgmc train', or name its corpus, "
-            f"{folder / 'corpus'}",
+            "this is a run, not a folder of texts; resume it with 'sgmc train', or give its "
+            f"corpus, {folder / 'corpus'}",
             folder,
         )
     files: list[Path] = []
@@ -319,32 +319,30 @@ def texts_of_folder(folder: Path) -> Folder:
         tables = plain
     listed_others = _listed(+suffixes)
     if not files and not tables:
-        has = f" (it has {listed_others})" if listed_others else ""
+        has = f" (only {listed_others})" if listed_others else ""
         raise MissingInputError(
-            f"{folder}: a folder without .txt files{has}, pages (.html), documents (.docx, .pdf, .eml) "
-            "or tables (.csv, .jsonl, .parquet), and not one written by `sgmc corpus build`; name the "
-            "files that are to be read"
+            f"{folder}: the folder has no texts (.txt, .html, .docx, .pdf, .eml) or tables (.csv, "
+            f".jsonl, .parquet){has}, and is not a corpus built by sgmc; give the names of the "
+            "files to read"
         )
     of_tables = not files
     files = files or tables
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
     where = f" in it and {plural(below, 'folder')} below" if below else ""
-    meaning = "a table, with a document a row" if of_tables else "a document"
+    meaning = "a table with one document per row" if of_tables else "a document"
     if is_slack:
         meaning = "the messages of a day in an export of Slack, with a document a message"
     remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {meaning}"]
     if listed_others:
         *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS
         read = f"{', '.join(first)} and {last}"
-        remarks.append(
-            f"{folder}: left out, as only {read} files of a folder are read: {listed_others}"
-        )
+        remarks.append(f"{folder}: ignored {listed_others}: only {read} files of a folder are read")
     if hidden:
         n_hidden = plural(hidden, "file or folder", "files or folders")
-        remarks.append(f"{folder}: left out, as hidden: {n_hidden}")
+        remarks.append(f"{folder}: ignored {n_hidden} (hidden)")
     if ours:
-        remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
+        remarks.append(f"{folder}: ignored {plural(ours, 'folder')} written by sgmc")
     if empty := sum(path.stat().st_size == 0 for path in files if is_file(path)):
         remarks.append(f"{folder}: {plural(empty, 'empty file')}")
     return Folder(files, remarks)
@@ -392,7 +390,8 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
         for path in inputs:
             if path != "-" and is_folder(path) and not is_stored(Path(path)):
                 raise UsageError(
-                    f"--document-is line: each file of a folder is one; name {path.rstrip('/')}/*.txt"
+                    "--document-is line: each file of a folder is one document; to read lines, "
+                    f"give {path.rstrip('/')}/*.txt"
                 )
     if options.document_is == "auto":
         by_file = _look_like_files(inputs, options)

@@ -172,9 +172,10 @@ def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str
         for i in (order[0], *frequent)
     )
     named_lists = [languages[i] for i in (order[0], *frequent) if languages[i] in NAMED]
-    advice = f"--language {languages[order[0]]} keeps documents of one language"
+    advice = f"--language {languages[order[0]]} keeps only the documents of that language"
     if "none" not in lists and any(name not in lists for name in named_lists):
         advice = (
-            f"--stop-words {','.join(sorted(named_lists))} leaves out the words of all, " + advice
+            f"--stop-words {','.join(sorted(named_lists))} removes the stop words of all these "
+            "languages, " + advice
         )
     return f"documents are in several languages ({shown}): {advice}"

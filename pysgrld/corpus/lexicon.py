@@ -154,33 +154,34 @@ class Lexicon:
         """
         if self.kind not in (None, heading.kind):
             raise CorpusError(
-                f"this is {heading.kind}, but inputs before it are {self.kind}; one corpus is "
-                "either text or counts",
+                f"this file has {heading.kind}, but the inputs before it have {self.kind}; a "
+                "corpus must be either all text or all counts",
                 label,
             )
         if heading.kind == "counts" and self.match is None and self.options.phrases:
             raise CorpusError(
-                "--phrases is for text, and this is counts, in which words have no order: leave it out, "
-                "or give the texts",
+                "--phrases needs text, but this file has counts, which do not record the order "
+                "of words; leave out --phrases, or give the texts",
                 label,
             )
         if heading.kind == "counts" and self.match is None and self._drops:
             raise CorpusError(
-                "--drop-repeated and --language are for text, and this is counts: leave them out",
+                "--drop-repeated and --language need text, but this file has counts; leave them "
+                "out",
                 label,
             )
         if heading.kind == "text":
             if self.kind is None and self.match is not None and self.options.vocab is not None:
                 raise UsageError(
-                    "--vocab: these documents are matched to the words of a trained run, "
-                    "so the vocabulary cannot be chosen"
+                    "--vocab cannot be used here: the documents are matched to the vocabulary of "
+                    "a trained run; leave it out"
                 )
             if self.kind is None and self.chosen and self.options.token_pattern is None:
                 never = sum(word != fold(word) for word in self.chosen)
                 if never:
                     self.log(
                         f"{plural(never, 'word')} of {self.options.vocab} can never occur, "
-                        "because text is read in lower case (casefolded, NFC)",
+                        "because text is converted to lower case; write them in lower case",
                         Severity.WARNING,
                     )
             self.origin = self.origin or "built"
@@ -188,14 +189,14 @@ class Lexicon:
             numbers = heading.vocabulary is None
             if self.fixed is None and self.numbers not in (None, numbers):
                 raise CorpusError(
-                    "some inputs name their words and others only number them; name all words with "
+                    "some inputs contain words and others only word numbers; give the words with "
                     "--vocab FILE",
                     label,
                 )
             if numbers and self.match is not None and not self._numbered(self.match):
                 raise CorpusError(
-                    "words are numbered here, and named in the run or the corpus that "
-                    "they are matched to; name them with --vocab FILE, or a vocab.*.txt next to the file",
+                    "this file has only word numbers, but the run or corpus has words; give the "
+                    "words with --vocab FILE, or as vocab.*.txt next to the file",
                     label,
                 )
             self.numbers = numbers

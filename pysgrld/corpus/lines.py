@@ -217,7 +217,9 @@ class Lines(ExitStack):
             yield b""
 
     def _too_long(self, bad: Callable[[str, str, str, int | None], None]) -> None:
-        message = f"a line of more than {self.max_line} bytes (--max-line)"
+        message = (
+            f"the line has more than {self.max_line} bytes; allow longer lines with --max-line"
+        )
         bad("line too long", message, self.label, self.line + 1)
 
     def _without_long(
@@ -317,8 +319,9 @@ def undecodable(encoding: str) -> str:
     if encoding != UTF8:
         return f"not {encoding} (choose another --encoding)"
     return (
-        "not UTF-8 (if all of it is in another encoding, name it: --encoding windows-1252 for Western "
-        "text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese)"
+        "not UTF-8 (if the whole file has another encoding, give --encoding windows-1252 for "
+        "Western text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, "
+        "shift_jis for Japanese)"
     )
 
 
@@ -337,7 +340,7 @@ WINDOW = 2**31
 class DamagedStreamError(Exception):
     """Damaged compressed stream; the message states the damage, and `advice` the remedy."""
 
-    advice = "fetch or write it again"
+    advice = "download or export the file again"
 
 
 class NeedsDictionaryError(DamagedStreamError):
@@ -349,7 +352,7 @@ class NeedsDictionaryError(DamagedStreamError):
 class StreamTooLargeError(DamagedStreamError):
     """A stream that decompresses to more bytes than allowed."""
 
-    advice = "allow more with --max-input if it is no bomb"
+    advice = "if you trust the file, allow more with --max-input"
 
 
 _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
@@ -439,7 +442,7 @@ def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
         while n_to_skip > len(data):
             n_to_skip -= len(data)
             if not (data := raw(STEP)):
-                raise DamagedStreamError("the zstd data ends early; the file was cut off")
+                raise DamagedStreamError("the zstd data is incomplete")
         data = data[n_to_skip:] or raw(STEP)
         while data and len(data) < _LONGEST_MAGIC and (chunk := raw(STEP)):
             data += chunk
@@ -473,7 +476,7 @@ def _members(
         while len(data) < len(magic) and (chunk := raw(STEP)):
             data += chunk
         if not data.startswith(magic):
-            raise DamagedStreamError(f"something that is not {kind} follows the {kind} data")
+            raise DamagedStreamError(f"after the {kind} data there is other data")
 
 
 def _member(
@@ -514,7 +517,7 @@ def _one(
         if not len(pending):
             pending = memoryview(raw(STEP))
             if not len(pending):
-                raise DamagedStreamError(f"the {kind} data ends early; the file was cut off")
+                raise DamagedStreamError(f"the {kind} data is incomplete")
         piece, pending = bytes(pending[:portion]), pending[portion:]
         if kind == "zstd":
             out = engine.decompress(piece)

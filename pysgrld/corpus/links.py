@@ -54,7 +54,7 @@ CALLED = {
     "address": ("e-mail address", "e-mail addresses"),
     "name": ("@name", "@names"),
     "RT": ("RT", "RT"),
-    "tag": ("tag of HTML", "tags of HTML"),
+    "tag": ("HTML tag", "HTML tags"),
 }
 
 
@@ -63,7 +63,7 @@ def plain_texts(
 ) -> list[bytes]:
     """Return the texts without the parts that are not counted as words.
 
-    Entities become characters; tags of HTML, links, e-mail addresses, @names and the RT of a retweet are
+    Entities become characters; HTML tags, links, e-mail addresses, @names and the RT of a retweet are
     left out; a placeholder for a missing text becomes empty.
 
     Parameters

@@ -84,7 +84,8 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
     size = max(1, round(requested * documents)) if isinstance(requested, float) else requested
     if (size and size >= documents) or size < 0:
         raise UsageError(
-            f"holdout {requested}: the corpus has {plural(documents, 'document')}; leave some to train on"
+            f"holdout {requested}: the corpus has {plural(documents, 'document')}; hold out "
+            "fewer, so that some remain for training"
         )
     return size
 

@@ -116,8 +116,8 @@ def open_corpus(
         chosen = options.meta_field != AUTO or options.keep_text != "auto"
         if named != (None, None, None) or chosen:
             say(
-                f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
-                "was built"
+                f"{inputs[0]}: this corpus is already built, so options for ids, titles, columns "
+                "and texts have no effect"
             )
         return Corpus.open(inputs[0])
     check_inputs(inputs)
@@ -131,7 +131,7 @@ def open_corpus(
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         builder = CorpusBuilder(lexicon, work)
         if builder.done != (0, 0):
-            say(f"resuming after {plural(lexicon.documents, 'document')} read before")
+            say(f"resuming: {plural(lexicon.documents, 'document')} already read")
         meter = Meter(inputs, notify)
         steps = read(
             inputs,
@@ -342,10 +342,14 @@ class CorpusBuilder:
             cause = "no document has a word; check the file"
             if lexicon.match is not None:
                 cause = (
-                    "no document has a word of the run's vocabulary; check the corpus and the run"
+                    "no document has a word of the run's vocabulary; check that corpus "
+                    "and run belong together"
                 )
             elif lexicon.unknown:
-                cause = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
+                cause = (
+                    f"no document has a word of the vocabulary {lexicon.origin}; check "
+                    "that it is the right one"
+                )
             if lexicon.skipped:
                 cause += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
             raise CorpusError(cause, lexicon.label)
@@ -397,7 +401,7 @@ class CorpusBuilder:
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
             return Message(
-                f"cut into words by {library}; left out: stop words ({rules.stop_words})"
+                f"text is segmented into words by {library}; stop words removed: {rules.stop_words}"
             )
         if self.options.token_pattern is None and (remark := warned_of_script(words, tokens)):
             return Message(remark)
@@ -406,8 +410,8 @@ class CorpusBuilder:
         if warning := warned_of_language(words, tokens) or warned_of_letters(words, tokens):
             return Message(warning, Severity.WARNING)
         return Message(
-            "english stop words left out (--stop-words none keeps them; other lists: sgmc corpus "
-            "stop-words)"
+            "English stop words removed (--stop-words none keeps them; 'sgmc corpus stop-words' "
+            "lists other languages)"
         )
 
     def _second(
@@ -455,9 +459,9 @@ class CorpusBuilder:
             left_out = counts[1][choice.by == RULES.index("numbers")].sum()
             is_most = left_out > MOSTLY * counts[1].sum()
             self.log(
-                f"{plural(numbers, 'number')} left out of the words"
+                f"{plural(numbers, 'different number')} removed from the vocabulary"
                 + (", except years" if rules.numbers == "years" else "")
-                + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
+                + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
         # in numerical order, because the order of first occurrence is arbitrary
@@ -475,14 +479,14 @@ class CorpusBuilder:
             }
             removed = choice.removed.items()
             took = ", ".join(
-                f"{named[rule]} took {n:,}" for rule, n in removed if n and rule in named
+                f"{named[rule]} removed {n:,}" for rule, n in removed if n and rule in named
             )
-            advice = "a small corpus may need --min-df 1 --max-df 1.0"
+            advice = "for a small corpus, try --min-df 1 --max-df 1.0"
             if lexicon.documents <= FEW and counts[1].sum() >= LONG * lexicon.documents:
-                advice = "few long documents are better read in pieces: --chunk 500"
+                advice = "the documents are few and long; split them into pieces: --chunk 500"
             raise CorpusError(
-                f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
-                + advice,
+                f"all {len(words):,} words of {plural(lexicon.documents, 'document')} were "
+                f"removed: {took}; " + advice,
                 lexicon.label,
             )
         remap = np.full(len(words), -1, np.int32)
@@ -532,23 +536,25 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         pieces = f"{plural(lexicon.pieces, 'piece')} of about {lexicon.options.chunk:,} words"
-        lexicon.log(f"{whole} cut into {pieces} (--chunk none keeps them whole)")
+        lexicon.log(f"{whole} split into {pieces} (--chunk none keeps them whole)")
     if licences := lexicon.parts[LICENCE]:
-        lexicon.log(f"licence of Project Gutenberg left out of {plural(licences, 'document')}")
+        lexicon.log(
+            f"licence text of Project Gutenberg removed from {plural(licences, 'document')}"
+        )
     bad = {reason: n for reason, n in sorted(lexicon.skipped.items()) if reason != UNWANTED}
     if lexicon.options.on_bad_document == "skip" and bad:
         reasons = ", ".join(f"{n} {reason}" for reason, n in bad.items())
         lexicon.log(f"{plural(sum(bad.values()), 'bad document')} skipped ({reasons})")
     counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
     if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
-        lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
+        lexicon.log(f"{', '.join(parts)} removed (--keep-links keeps them)")
     counted = [(lexicon.parts[kind], *nouns) for kind, nouns in masks.CALLED.items()]
     if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
-        lexicon.log(f"{', '.join(parts)} left out (--mask)")
+        lexicon.log(f"{', '.join(parts)} removed (--mask)")
     if garbled := lexicon.parts[GARBLED]:
         lexicon.log(
-            f"{plural(garbled, 'document')} with 'Ã©' in place of 'é', or the like: UTF-8 that another "
-            "program decoded as Latin-1; export the file from its source again, as UTF-8",
+            f"{plural(garbled, 'document')} with wrong characters such as 'Ã©' instead of 'é': "
+            "another program read UTF-8 as Latin-1; export the file again as UTF-8",
             Severity.WARNING,
         )
     of_texts = {*CALLED, *masks.CALLED, GARBLED, LICENCE}
@@ -556,17 +562,20 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if placeholders:
         shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))
         total = plural(sum(placeholders.values()), "document")
-        lexicon.log(f"{total} without a text, as it stands for none: {shown}")
+        lexicon.log(f"{total} with a placeholder instead of a text, read as empty: {shown}")
     if lexicon.empty:
-        outcome = "kept, empty" if lexicon.keep_empty else "skipped"
-        lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {outcome}")
+        outcome = "kept as empty" if lexicon.keep_empty else "skipped"
+        lexicon.log(f"{plural(lexicon.empty, 'document')} without a known word {outcome}")
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
         if lexicon.match is not None:  # the count includes the run's stop words, which have no ids
             n_words = plural(len(lexicon.match), "word")
-            where = f"among the {n_words} of the run (nor are its stop words and rare words)"
-        lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")
+            where = (
+                f"among the {n_words} of the run's vocabulary, which has no stop words or "
+                "rare words"
+            )
+        lexicon.log(f"{lexicon.unknown:,} of {total} ignored: not {where}")
 
 
 def grown(array: Int64s, size: int) -> Int64s:

@@ -89,10 +89,11 @@ def find_phrases(
     """
     if any(map(is_stream, inputs)):
         raise UsageError(
-            "phrases are found in two readings: standard input (-) can be read only once"
+            "finding phrases reads the input twice, but standard input (-) can be read only "
+            "once; give a file"
         )
     if options.token_pattern is not None:
-        raise UsageError("phrases require the words of the tokeniser: leave token_pattern out")
+        raise UsageError("phrases require the built-in tokeniser; leave out token_pattern")
     check_inputs(inputs)
     left_out = options.stop_words or BUILT_STOP_WORDS
     stop = stop_words(left_out).words
@@ -137,11 +138,14 @@ def _pairs(
                 marked = (dictionary.place(step_words.words, step_words.ends) >= 0).astype(np.uint8)
                 pairs.add(step_words.order, word_ids, marked, bool(phrases))
     if lexicon.kind == "counts":
-        raise CorpusError("this is counts, in which words have no order: give the texts", inputs[0])
+        raise CorpusError(
+            "this file has counts, which do not record the order of words; give the texts",
+            inputs[0],
+        )
     if (lacking := pairs.lacking) >= EXACT_ENOUGH:
         log(
-            f"there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
-            f"and counts may be too small by {lacking:,}",
+            f"there are more than {MOST_PAIRS:,} different pairs of words; rare pairs were "
+            f"dropped, so counts may be too small by up to {lacking:,}",
             Severity.WARNING,
         )
     seen = words.words()
@@ -178,5 +182,8 @@ def lines(phrases: Iterable[Phrase], given: str) -> str:
         Text with a comment as its first line.
     """
     rows = list(phrases)
-    head = f"# {plural(len(rows), 'phrase')} of {given}: occurrences, NPMI; delete lines that are none\n"
+    head = (
+        f"# {plural(len(rows), 'phrase')} of {given}: occurrences, NPMI; delete the lines "
+        "that are not phrases\n"
+    )
     return head + "".join(f"{p.words}\t{p.occurrences}\t{p.npmi:.3f}\n" for p in rows)

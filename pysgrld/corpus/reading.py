@@ -200,23 +200,27 @@ class CorpusOptions:
                 continue
             if isinstance(value, float) and not 0.0 < value <= 1.0:
                 raise UsageError(
-                    f"{name} {value}: give a share in (0, 1], or a number of documents"
+                    f"{name} {value}: give a fraction above 0 and at most 1, or a number of "
+                    "documents"
                 )
             if isinstance(value, int) and value < (0 if name == "--min-df" else 1):
                 raise UsageError(
-                    f"{name} {value}: give a number of documents, or a share in (0, 1]"
+                    f"{name} {value}: give a number of documents, or a fraction above 0 and at "
+                    "most 1"
                 )
         if self.on_bad_document not in ("stop", "skip"):
             raise UsageError(f"--on-bad-document {self.on_bad_document}: give stop or skip")
         if self.document_is not in ("auto", "line", "file"):
-            raise UsageError(f"--document-is {self.document_is}: give line or file, or auto")
+            raise UsageError(f"--document-is {self.document_is}: give line, file or auto")
         if self.chunk is not None and self.chunk < 0:
-            raise UsageError(f"--chunk {self.chunk}: give a number of words, or 0 for none")
+            raise UsageError(
+                f"--chunk {self.chunk}: give a number of words, or 0 to split no document"
+            )
         if not 16 <= self.max_line < 2**31:
-            raise UsageError(f"--max-line {self.max_line}: give 16 bytes to 2 GiB")
+            raise UsageError(f"--max-line {self.max_line}: give a size from 16 bytes to 2 GiB")
         if self.no_header and self.header_line is not None:
             raise UsageError(
-                "--no-header and --header-line contradict each other: give one of them"
+                "--no-header and --header-line contradict each other; give one of them"
             )
         parse.encoding(self.encoding)
         if self.stop_words is not None:
@@ -225,8 +229,8 @@ class CorpusOptions:
             compiled_pattern(self.token_pattern)
             if self.phrases:
                 raise UsageError(
-                    "--phrases cannot be combined with --token-pattern: phrases require the words of the "
-                    "tokeniser"
+                    "--phrases cannot be combined with --token-pattern: phrases require the "
+                    "built-in tokeniser"
                 )
         if self.cuts and (self.token_pattern is not None or self.phrases):
             raise UsageError(
@@ -404,7 +408,7 @@ def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
         ) from None
     if compiled.groups > 1:
         raise UsageError(
-            f"--token-pattern {pattern!r} has {compiled.groups} groups: "
-            "use (?:...) for all but the one that is the token"
+            f"--token-pattern {pattern!r} has {compiled.groups} groups; only the group of the "
+            "token may capture: write the others as (?:...)"
         )
     return compiled

@@ -166,8 +166,8 @@ def _made(name: str) -> Cut:
         return segmenter.make()
     except ImportError:
         raise MissingInputError(
-            f"cutting text into words ({name}) needs {' and '.join(segmenter.packages)}: pip install "
-            f"{segmenter.needed}"
+            f"segmenting text into words ({name}) needs {' and '.join(segmenter.packages)}: pip "
+            f"install {segmenter.needed}"
         ) from None
 
 

@@ -117,7 +117,8 @@ def build_shard(
             p for p in list_folder(folder, OutputError) if p != path and not is_marked(p.name)
         ]:
             raise OutputError(
-                f"{conflicts[0]}: is no shard of this corpus; move it away or choose another -o"
+                f"{conflicts[0]}: is not a shard of this corpus; move it away, or choose another "
+                "folder with -o"
             )
         temporary = folder / temporary_name("plan")
         with writing(path):
@@ -127,8 +128,8 @@ def build_shard(
             temporary.unlink()
     if read_small(path) != text:
         raise MismatchError(
-            f"{folder}: holds shards of other inputs, options or another number of shards; remove it, or "
-            "choose another -o"
+            f"{folder}: has shards that were built from other inputs, with other options or "
+            "another number of shards; remove the folder, or choose another with -o"
         )
     shard_folder = folder / _name(number, n_shards)
     if is_there(shard_folder):
@@ -144,27 +145,29 @@ def build_shard(
 def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
     check_inputs(inputs)
     if any(map(is_stream, inputs)):
-        raise UsageError("--shard: standard input cannot be cut into shards; give files")
+        raise UsageError("--shard: standard input cannot be split into shards; give files")
     if options.vocab is None:
         raise UsageError(
-            "--shard needs --vocab FILE, as no shard sees all words; for one, build a sample: 'sgmc "
-            "corpus build SOME_FILES -o small', then --vocab small/vocab.txt"
+            "--shard needs --vocab FILE, because no shard contains all words; build a corpus "
+            "from some of the files ('sgmc corpus build SOME_FILES -o small'), then give --vocab "
+            "small/vocab.txt"
         )
     whole = ("min_df", options.min_df), ("max_df", options.max_df), ("max_vocab", options.max_vocab)
     for name, value in whole:
         if value is not None:
             raise UsageError(
-                f"--shard: --{name.replace('_', '-')} needs the counts of all documents; choose the "
-                "words of --vocab by it instead"
+                f"--shard: --{name.replace('_', '-')} needs the counts of all documents; give it "
+                "when you build the vocabulary for --vocab instead"
             )
     if options.metadata is not None and options.id_field is None:
         raise UsageError(
-            "--shard: rows of --metadata without ids follow the order of all documents, which a shard "
-            "does not know; add a column of ids to them, and name it with --id-field"
+            "--shard: a shard cannot match rows of --metadata by their order; add a column of "
+            "ids, and name it with --id-field"
         )
     if n_shards > len(inputs):
         raise UsageError(
-            f"--shard: {n_shards} shards of {plural(len(inputs), 'input')}: give at most {len(inputs)}"
+            f"--shard: {n_shards} shards are too many for {plural(len(inputs), 'input')}; give at "
+            f"most {len(inputs)}"
         )
 
 
@@ -223,28 +226,32 @@ def merge(place: Path, listener: Listener) -> Corpus:
     """
     if shards := next((f for f in (place, place.parent) if f.suffix == ".shards"), None):
         raise UsageError(
-            f"{place}: a folder of shards; name the merged corpus: {shards.with_suffix('')}"
+            f"{place}: this is a folder of shards; give the name of the merged corpus: "
+            f"{shards.with_suffix('')}"
         )
     folder = shards_of(place)
     plan = _plan(folder)
-    refuse_full_folder(place, "remove it, to merge its shards again")
+    refuse_full_folder(place, "remove it to merge the shards again")
     size = plan["shards"]
     names = [_name(number, size) for number in range(1, size + 1)]
     gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]
     if gone:
         raise MissingInputError(
-            f"{folder}: {plural(len(gone), 'shard')} of {size} missing: {listed(gone)}; build each "
-            f"by the command of the others, here with --shard {gone[0]}/{size} (an array of SLURM takes "
-            f"--array={listed(gone)})"
+            f"{folder}: {plural(len(gone), 'shard')} of {size} missing: {listed(gone)}; build "
+            f"each with the command of the other shards and --shard {gone[0]}/{size} and so on "
+            f"(in a SLURM array: --array={listed(gone)})"
         )
     parts = [Corpus.open(folder / name) for name in names]
     for name, part in zip(names, parts, strict=True):
         if part.vocabulary != parts[0].vocabulary:
-            raise CorpusError("has other words than the first shard; build it again", folder / name)
+            raise CorpusError(
+                "has a different vocabulary than the first shard; build it again", folder / name
+            )
     options = CorpusOptions(**plan["options"])
     if not any(part.tokens for part in parts):
         raise CorpusError(
-            f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
+            f"no document has a word of the vocabulary {options.vocab}; check that it is the "
+            "right one",
             folder,
         )
     # the first shard's record, with the inputs of all shards

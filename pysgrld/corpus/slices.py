@@ -81,9 +81,9 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
         kind = "date" if dates else "number"
         value_text = "no value" if values[first] is None else repr(str(values[first])[:40])
         raise CorpusError(
-            f"{plural(len(bad), 'document')} without a {kind} in {slicing.field!r}, and so without a "
-            f"slice; the first is {ids(first)}, with {value_text}: give them one, or leave them out of "
-            "the inputs (--on-bad-document skip leaves out records without one)"
+            f"{plural(len(bad), 'document')} without a {kind} in {slicing.field!r} cannot be "
+            f"assigned to a time slice; the first is {ids(first)}, with {value_text}; add the "
+            "values, or skip such records with --on-bad-document skip"
         )
     begins = numbers_of(slicing.begins, dates=dates)
     places = np.searchsorted(begins, numbers, "right") - 1
@@ -155,9 +155,9 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
             if number.sum() < time.sum():
                 noun, bad = "number", int(np.flatnonzero(number)[0])
             raise CorpusError(
-                f"--time {field}: {str(present[bad])[:40]!r} is no {noun} such as "
-                f"{'1987' if noun == 'number' else '1987-06-30'}; mend it, or give --date-format of "
-                "all values, such as %d/%m/%Y"
+                f"--time {field}: {str(present[bad])[:40]!r} is not a {noun} such as "
+                f"{'1987' if noun == 'number' else '1987-06-30'}; correct it, or give the "
+                "notation of all values with --date-format, such as %d/%m/%Y"
             )
     if isinstance(by, int):
         return _of_equal_size(field, by, np.sort(numbers), dates=dates)
@@ -168,7 +168,7 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
     """Return a time slice for each year, month or decade in the range of the values, even if empty."""
     if not dates and unit == "month":
         raise UsageError(
-            f"--slices month: {field!r} has numbers; months need dates such as 1987-06-30"
+            f"--slices month: {field!r} has numbers, but months need dates such as 1987-06-30"
         )
     first, last = numbers.min(), numbers.max()
     if dates:
@@ -224,6 +224,6 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
 def _check_number(field: str, number: int, which: str) -> None:
     if number > MOST_SLICES:
         raise UsageError(
-            f"--time {field}: {number:,} slices {which}, and {MOST_SLICES:,} is the most: give --slices "
-            "a longer unit, or a number of slices"
+            f"--time {field}: {number:,} slices {which} are more than the maximum of "
+            f"{MOST_SLICES:,}; give --slices a longer unit, or a number of slices"
         )

@@ -242,8 +242,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
         label, line = texts.where(read[slow.at])
         raise CorpusError(
             f"the token pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
-            "document: it goes over the same letters again and again; write it without a repetition "
-            "within a repetition, as in (a+)+",
+            "document; rewrite it without a repetition inside a repetition, such as (a+)+",
             label,
             line,
         ) from None
@@ -463,7 +462,9 @@ class _Input:
         else:
             files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
-                raise CorpusError("a folder with files of counts (docword.*); name the files", path)
+                raise CorpusError(
+                    "the folder has files of counts (docword.*); give the names of the files", path
+                )
             self.notes += map(Message, remarks)
             from pysgrld.corpus.formats import slack  # only folders need it
 
@@ -502,7 +503,8 @@ class _Input:
         format = recognise(source.head, source.name)
         if format.kind == "counts":
             raise CorpusError(
-                f"counts ({format.name}) in a folder of texts; name the files of counts by themselves",
+                f"a file of counts ({format.name}) in a folder of texts; give the files of counts "
+                "in a command of their own",
                 source.label,
             )
         format = FILE_OF_TEXT if format is TEXT else format
@@ -531,8 +533,8 @@ class _Input:
                 self.context.noticed.by_file.append(source.label)
             if options.encoding != UTF8 and not format.encoded:
                 raise CorpusError(
-                    f"--encoding {options.encoding} is for text, CSV and JSON lines, and this is "
-                    f"{format.name}: read it with --encoding {UTF8}",
+                    f"--encoding {options.encoding} applies only to text, CSV and JSON lines, but "
+                    f"this file is {format.name}; leave out --encoding for this file",
                     source.label,
                 )
             self._check_fields(format, source.label)
@@ -584,13 +586,14 @@ class _Input:
             format.fields or options.as_recorded or format.refused
         ):
             raise CorpusError(
-                f"this is {format.name}, which has no fields: leave --text-field out, or give a file "
-                f"that has a field {options.text_field!r}",
+                f"this is {format.name}, which has no fields; leave out --text-field, or give a "
+                f"file with a field {options.text_field!r}",
                 label,
             )
 
     def _refuse_chunks(self) -> None:
         if self.options.chunk:
             raise CorpusError(
-                "counts, whose documents have no order to be cut in: give --chunk none", self.label
+                "documents given as counts cannot be split into pieces; give --chunk none",
+                self.label,
             )

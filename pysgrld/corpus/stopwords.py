@@ -54,20 +54,26 @@ dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldn
 _CONTENT = {
     "danish": "",
     "dutch": "",
-    "finnish": "apu asia asiaa asiaan asian asiasta asiat asioiden asioihin asioita avuksi avulla avun "
-    "avutta kiitos käyttö",
+    "finnish": (
+        "apu asia asiaa asiaan asian asiasta asiat asioiden asioihin asioita avuksi avulla "
+        "avun avutta kiitos käyttö"
+    ),
     "french": "chose choses dos droite essai force grande mine mot nom nommé nommée nommés nouveau "
     "nouveaux parole personnes pièce valeur",
     "german": "",
     "indonesian": "",
     "italian": "comprare gente lavoro nome persone promesso triplo",
     "norwegian": "",
-    "portuguese": "caminho comprido corrente desligado direita estado horas ligado maioria maiorias nome "
-    "povo quieto trabalhar trabalho valor verdade verdadeiro",
+    "portuguese": (
+        "caminho comprido corrente desligado direita estado horas ligado maioria maiorias "
+        "nome povo quieto trabalhar trabalho valor verdade verdadeiro"
+    ),
     "russian": "алло жизнь люди миллионов мира мор прекрасно процентов спасибо человек",
-    "spanish": "consigue conseguir emplear empleo estado estados fuerza gran grandes intento lugar mayor "
-    "mejor momento sentido sentidos sentir tiempo total trabaja trabajais trabajamos trabajan trabajar "
-    "trabajas trabajo valor verdad verdadera verdadero",
+    "spanish": (
+        "consigue conseguir emplear empleo estado estados fuerza gran grandes intento lugar "
+        "mayor mejor momento sentido sentidos sentir tiempo total trabaja trabajais "
+        "trabajamos trabajan trabajar trabajas trabajo valor verdad verdadera verdadero"
+    ),
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
@@ -115,7 +121,8 @@ def _of_iso(name: str) -> frozenset[str]:
         library = import_module("stopwordsiso")
     except ImportError:
         raise MissingInputError(
-            f"--stop-words {name}: the list is that of stopwordsiso: pip install stopwordsiso"
+            f"--stop-words {name}: this list needs the package stopwordsiso: pip install "
+            "stopwordsiso"
         ) from None
     words = {word for word in library.stopwords(_ISO[name]) if word.isalpha() or name == "thai"}
     if name == "chinese":
@@ -162,9 +169,9 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
         return None
     language, share, english = likely
     return (
-        f"this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
-        f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
-        f"out; give --stop-words {language}"
+        f"this looks like {language.title()} ({100 * share:.0f} % of the tokens are "
+        f"{language.title()} stop words), but English stop words ({100 * english:.0f} %) are "
+        f"removed; give --stop-words {language}"
     )
 
 
@@ -191,17 +198,17 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
     script, share = max(shares.items(), key=lambda item: item[1], default=("", 0))
     if not total or share < _SHARE * total:
         return None
-    give = "a file with one word a line: --stop-words FILE"
+    give = "--stop-words FILE, with one word per line"
     if script.lower() in NAMED:
         packages = "" if script.lower() not in _ISO else " (pip install stopwordsiso)"
         give = f"--stop-words {script.lower()}{packages}, or a file"
     return (
-        f"{100 * share / total:.0f} % of the tokens are in {script.title()} letters, and only "
-        f"English stop words are left out; give {give}"
+        f"{100 * share / total:.0f} % of the tokens are in {script.title()} letters, but only "
+        f"English stop words are removed; give {give}"
     )
 
 
-_AT_BLANKS = "at blanks alone, so that whole phrases count as words"
+_AT_BLANKS = "only at spaces, so whole phrases count as words"
 #: For each script, identified by the first word of its letters' Unicode names: a text's likely
 #: language, how the tokeniser splits it, and the language of ``--segment`` that splits it better,
 #: or "".
@@ -209,10 +216,10 @@ _SCRIPTS = {
     "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
     "CJK": (
         "Chinese",
-        "into overlapping pairs of characters, and many pairs are no words",
+        "into overlapping pairs of characters, many of which are not words",
         "chinese",
     ),
-    "HANGUL": ("Korean", "at blanks, so that endings stay on the words", "korean"),
+    "HANGUL": ("Korean", "at spaces, so endings stay attached to the words", "korean"),
     "THAI": ("Thai", _AT_BLANKS, "thai"),
     "LAO": ("Lao", _AT_BLANKS, ""),
     "KHMER": ("Khmer", _AT_BLANKS, ""),
@@ -242,8 +249,8 @@ def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
     if greatest == "CJK" and shares["HIRAGANA"] > _OF_KANA * total:
         greatest = "HIRAGANA"
     script_name, how, language = _SCRIPTS[greatest]
-    advice = "put blanks or zero-width spaces between the words"
+    advice = "put spaces or zero-width spaces between the words"
     if language:
         packages = SEGMENTERS[language].needed
-        advice = f"--segment {language} cuts it into words (pip install {packages})"
-    return f"this looks like {script_name}, cut {how}: {advice}"
+        advice = f"--segment {language} segments it into words (pip install {packages})"
+    return f"this looks like {script_name}, which is split {how}; {advice}"

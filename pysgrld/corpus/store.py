@@ -164,7 +164,7 @@ class Corpus:
         packed = is_there(path / PACKED)
         for name, dtype in ARRAYS.items():
             file = PACKED if packed else f"{name}.npy"
-            bad = damaged(path, f"{file} is not a vector of {dtype.name}, or is cut off")
+            bad = damaged(path, f"{file} is not a vector of {dtype.name}, or is incomplete")
             with part_of(path, file) as part:
                 try:
                     lies = members(part)[f"{name}.npy"] if packed else (0, None)
@@ -184,7 +184,7 @@ class Corpus:
         for name, (expected, is_now) in shapes.items():
             if expected != is_now:
                 file = vectors[where[name]].path.name if name in where else words.name
-                problem = f"{name}: {expected} expected, by meta.json, {is_now} found in {file}"
+                problem = f"{name}: meta.json records {expected}, but {file} has {is_now}"
                 raise damaged(path, problem)
         if corpus._looked_through:
             corpus._check()
@@ -328,7 +328,7 @@ class Corpus:
         """
         names = [column.name for column in self.about.columns]
         if name not in names:
-            advice = f"its columns are {', '.join(names[:20])}" if names else "it kept none"
+            advice = f"its columns are {', '.join(names[:20])}" if names else "it has no columns"
             raise CorpusError(f"no column {name[:40]!r}; {advice}", self.path)
         return self.about.values(name, np.arange(self.documents))
 
@@ -418,7 +418,7 @@ class Corpus:
                 raise damaged(self.path, f"{indptr.path.name} decreases")
             last = int(ends[-1])
         if first != 0 or last != self.nnz:
-            raise damaged(self.path, f"{indptr.path.name} does not span the entries")
+            raise damaged(self.path, f"{indptr.path.name} does not cover all entries")
         tokens = 0
         for block in cut(self._vectors):
             wrong = self._wrong(block)
@@ -427,7 +427,7 @@ class Corpus:
             tokens += block.tokens
         if tokens != self.tokens:
             file = self._vectors["counts"].path.name
-            problem = f"{file} has {tokens} tokens, and meta.json records {self.tokens}"
+            problem = f"{file} has {tokens} tokens, but meta.json records {self.tokens}"
             raise damaged(self.path, problem)
 
 

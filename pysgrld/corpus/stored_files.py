@@ -119,8 +119,11 @@ def damaged(path: Path, problem: str) -> CorpusError:
     CorpusError
         The error, which the caller raises.
     """
-    advice = "build it again with `sgmc corpus build`; for a run: restore it, or train a new run"
-    return CorpusError(f"a damaged corpus ({problem}); {advice}", path)
+    advice = (
+        "build it again with `sgmc corpus build`; if it belongs to a run, restore it, or "
+        "train a new run"
+    )
+    return CorpusError(f"the corpus is damaged ({problem}); {advice}", path)
 
 
 @contextlib.contextmanager
@@ -135,7 +138,7 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
         raise damaged(path, f"{name} is missing") from None
     except OSError as error:
         if error.errno in (errno.EINVAL, errno.ENXIO):
-            raise damaged(path, f"{name} is no regular file") from None
+            raise damaged(path, f"{name} is not a regular file") from None
         raise refusal_of(part, error) from None
 
 
@@ -168,22 +171,22 @@ def read_header(path: Path) -> dict[str, Any]:
         raise damaged(path, "meta.json is not JSON") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise CorpusError(
-            "not a corpus of sgmc (its meta.json belongs to another program); for a folder of "
-            "texts, move meta.json away",
+            "not a corpus of sgmc: its meta.json was written by another program; if this is a "
+            "folder of texts, move meta.json away",
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
     if version != VERSION and (version != 1 or parts):  # version 1 without parts has this layout
         raise CorpusError(
-            f"a corpus of version {version!r}, by meta.json, but this sgmc reads version {VERSION}; "
-            "use the sgmc that wrote it, or build it again",
+            f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "
+            "sgmc that wrote it, or build it again",
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
     while problem is None and origin is not None:  # a sample records the corpus it was drawn from
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
-        raise damaged(path, f"in meta.json {problem}")
+        raise damaged(path, f"meta.json: {problem}")
     return meta
 
 

@@ -173,8 +173,8 @@ class SinglePassCorpus:
         check_inputs(inputs)
         if options.drop_repeated or options.language:
             raise UsageError(
-                "--drop-repeated and --language look at all documents, and a stream is read once: build "
-                "the corpus first (sgmc corpus build), or leave them out"
+                "--drop-repeated and --language need all documents at once, but a stream is read "
+                "once; build the corpus first (sgmc corpus build), or leave them out"
             )
         looked_at = [look(path) for path in inputs]
         requested, options = options, resolve_document_is(inputs, options)
@@ -215,7 +215,7 @@ class SinglePassCorpus:
 
     def _waiting(self) -> None:
         if self._closed:
-            raise Interrupted("the stream is no longer wanted")
+            raise Interrupted("reading of the stream was stopped")
         if self._meter:
             self._meter.show(self._lexicon)
 

@@ -103,20 +103,20 @@ def survey(
         expected = guesser.number(language(options.language))
         stays &= (languages == expected) | (languages == UNKNOWN)
         log(
-            f"{plural(int((~stays).sum()), 'document')} of other languages left out (--language), "
-            f"{plural(int((languages == UNKNOWN).sum()), 'document')} of no certain language kept"
+            f"{plural(int((~stays).sum()), 'document')} in other languages removed (--language), "
+            f"{plural(int((languages == UNKNOWN).sum()), 'document')} of unclear language kept"
         )
     elif line := told(guesser.languages, languages.astype(np.int64), stop_words.split(",")):
         log(line, Severity.WARNING)
     if options.drop_repeated:
         repeated = near != np.arange(seen)
         log(
-            f"{plural(int((stays & repeated).sum()), 'document')} left out that repeat another, word for "
-            "word or nearly (--drop-repeated)"
+            f"{plural(int((stays & repeated).sum()), 'document')} removed as exact or near copies "
+            "of another (--drop-repeated)"
         )
         stays &= ~repeated
     elif not drops:
-        scope = f"{seen:,} documents" + (", evenly spread over all," if step > 1 else "")
+        scope = f"{seen:,} documents" + (" checked (evenly spaced)" if step > 1 else "")
         _report(same, near, beginnings, scope, log)
     return Survey(stays if drops else None, line is not None)
 
@@ -126,7 +126,7 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
     copies: Counter[int] = Counter()
-    for groups, called in ((same, "have the same text"), (near, "differ only by a few words")):
+    for groups, called in ((same, "have the same text"), (near, "differ only in a few words")):
         sizes = Counter(groups.tolist())
         large = [
             (size, head)
@@ -139,9 +139,9 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
             size, head = max(large, key=lambda item: (item[0], -item[1]))
             note = ""
             if len(large) > 1:
-                note = f", and {plural(len(large) - 1, 'other text')} come as often"
+                note = f", and {plural(len(large) - 1, 'other text')} are as frequent"
             log(
-                f"{size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; such texts "
-                "become topics of their own: --drop-repeated keeps one of each",
+                f"{size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; repeated texts "
+                "can form topics of their own; --drop-repeated keeps one copy of each",
                 Severity.WARNING,
             )

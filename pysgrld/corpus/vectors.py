@@ -100,16 +100,16 @@ class Vector:
         with open_regular(path, links=True) as (fd, whole), os.fdopen(os.dup(fd), "rb") as file:
             file.seek(start)
             if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("not a vector as they are written here")
+                raise ValueError("not a vector file written by sgmc")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
             # NumPy parses a header that is not a literal as Python code
             except (tokenize.TokenError, SyntaxError):
-                raise ValueError("not a header of NumPy's") from None
+                raise ValueError("the header is not a NumPy header") from None
             offset = file.tell()
         end = start + (whole if length is None else length)
         if file_dtype != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
-            raise ValueError(f"not a vector of {dtype.name}, or cut off")
+            raise ValueError(f"not a vector of {dtype.name}, or incomplete")
         return cls(path, dtype, offset, shape[0])
 
     def read(self, start: int, stop: int) -> Array:
@@ -360,6 +360,6 @@ def changed(path: Path) -> CorpusError:
         The error, which the caller raises.
     """
     return CorpusError(
-        f"{path.name} was changed while it was used; leave a corpus alone as long as runs read it",
+        f"{path.name} was changed while it was used; do not change a corpus while a run reads it",
         path.parent,
     )

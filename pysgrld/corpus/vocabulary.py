@@ -68,17 +68,17 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
     for number, line in every:
         word = line if exact else line.strip()
         if not word:
-            raise CorpusError("a blank line in a vocabulary; give one word a line", path, number)
+            raise CorpusError("the line is blank; give one word per line", path, number)
         if word in lines:
             raise CorpusError(
-                f"{word[:40]!r} is in the vocabulary twice, first in line {lines[word]}; "
-                "take one out",
+                f"{word[:40]!r} occurs twice in the vocabulary, first in line {lines[word]}; "
+                "remove one",
                 path,
                 number,
             )
         lines[word] = number
     if not lines:
-        raise CorpusError("an empty vocabulary; give one word a line", path)
+        raise CorpusError("the vocabulary is empty; give one word per line", path)
     return tuple(lines)
 
 
@@ -135,7 +135,7 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
     """Yield lines of a word list, many at a time; raise the errors of `_blocks_of`."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
-        raise CorpusError(f"{message}: this is no list of words", path, line)
+        raise CorpusError(f"{message}: this is not a list of words", path, line)
 
     number = 0
     with Lines(path, longest, max_input=_LARGEST) as source:
@@ -151,7 +151,9 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
                 ) from None
             if b"\0" in whole:
                 nul = number + whole.count(b"\n", 0, whole.index(b"\0")) + 1
-                raise CorpusError(f"a NUL in {kind}; give one word a line", source.label, nul)
+                raise CorpusError(
+                    f"{kind} has a NUL character; give one word per line", source.label, nul
+                )
             yield number, words
             number += len(words)
 
@@ -199,8 +201,8 @@ def stop_words(choice: str) -> StopWords:
             continue
         if not is_there(name):
             raise MissingInputError(
-                f"--stop-words {name}: no such file; give {', '.join(NAMED)}, none, "
-                "a file with one word a line, or several of them joined by commas"
+                f"--stop-words {name}: no such file; give {', '.join(NAMED)}, none, a file with "
+                "one word per line, or several of these separated by commas"
             )
         status = Path(name).stat()
         stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
@@ -237,7 +239,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:
-        raise CorpusError("no stop words in the list; give one word a line", path)
+        raise CorpusError("the list of stop words is empty; give one word per line", path)
     return _WordList.of(words)
 
 

@@ -57,7 +57,7 @@ ABOUT = "about"
 MARKER = ".sgmc-work"
 
 #: Advice in the error message for an output path that exists already.
-ELSEWHERE = "remove it or choose another name"
+ELSEWHERE = "remove it, or choose another name"
 
 
 class Writer:
@@ -334,8 +334,8 @@ def _hold(place: Path) -> int:
         If the existing folder was not made by sgmc.
     """
     not_ours = OutputError(
-        f"{place}: in the way of the temporary files of a corpus, and not written by sgmc; move it away "
-        "or choose another name"
+        f"{place}: sgmc needs this name for temporary files of the corpus, but did not write it; "
+        "move it away, or choose another name"
     )
     while True:
         with contextlib.suppress(FileExistsError):

@@ -43,7 +43,8 @@ MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples in
 #: common.
 _FEW_FULL = (
-    f"fewer than {FEWEST} full samples in common: topic weights and predictions are not compared"
+    f"the chains have fewer than {FEWEST} full samples in common, so topic weights and "
+    "predictions are not compared"
 )
 #: Options that may differ between the compared chains.
 _OTHERS = frozenset({"--seed", "--chain-id"})
@@ -242,8 +243,8 @@ def _check_same(chains: Sequence[Results]) -> None:
                 fields, expected = {"words": "others"}, {"words": "some"}
             raise MismatchError(
                 mismatch(
-                    f"{first.path} and {other.path}: are not chains of one configuration and corpus; "
-                    "only --seed and --chain-id may differ:",
+                    f"{first.path} and {other.path}: these chains differ in configuration or "
+                    "corpus, but only --seed and --chain-id may differ:",
                     expected,
                     fields,
                 )
@@ -251,8 +252,8 @@ def _check_same(chains: Sequence[Results]) -> None:
         twin = seen.setdefault((other.seed, other.chain), other)
         if twin is not other:
             raise UsageError(
-                f"{twin.path} and {other.path}: are the same chain (seed {other.seed}, chain "
-                f"{other.chain + 1}), with the same draws; give each one another --chain-id"
+                f"{twin.path} and {other.path}: these are the same chain (seed {other.seed}, "
+                f"chain {other.chain + 1}) with the same draws; train each with its own --chain-id"
             )
 
 
@@ -282,10 +283,11 @@ def _in_common(
             return slim, True, full
     if len(full[0]) < FEWEST:
         counts = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
-        who = "it has kept" if len(chains) == 1 else "the chains have kept in common"
+        who = "the chain has kept" if len(chains) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}): at least "
-            f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
+            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}), but "
+            f"at least {FEWEST} are needed, and 100 are better; train longer, with --samples "
+            "above 0"
         )
     return full, False, full
 
@@ -307,12 +309,12 @@ def _compare(
     is_scored = is_folder(first.path / "holdout")
     if not is_scored:
         notes.append(
-            "the runs hold no documents out: topic weights and predictions are not compared"
+            "the runs have no held-out documents, so topic weights and predictions are not compared"
         )
     elif not first.options.observed_corpus and len({chain.seed for chain in chains}) > 1:
         notes.append(
-            "runs of different --seed hold out different documents: predictions are not compared; "
-            "give chains one seed and different --chain-id"
+            "runs with different --seed hold out different documents, so predictions are not "
+            "compared; train chains with the same --seed and different --chain-id"
         )
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)

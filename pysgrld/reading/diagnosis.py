@@ -242,7 +242,8 @@ class Diagnosis(NamedTuple):
         for topic in ordered[:SHOWN]:
             words = " ".join(word.word for word in topic.words[:SHOWN])
             lines.append(
-                f"{topic.id:>9}  {topic.overlap:>7.2f}  {topic.rhat:>5.2f}  {topic.ess:>5,.0f}  {words}"
+                f"{topic.id:>9}  {topic.overlap:>7.2f}  {topic.rhat:>5.2f}  {topic.ess:>5,.0f}  "
+                f"{words}"
             )
         if len(ordered) > SHOWN:
             lines.append(

@@ -70,7 +70,7 @@ def _quantities(axes: Any, d: Diagnosis) -> None:
     axes.axvline(MIXED, color="black", lw=0.8, ls="--")
     axes.set_xlim(1.0, None if max(rhats) > MIXED else 1.2)
     axes.set_title("Mixing")
-    axes.set_xlabel(f"split R-hat (mixed: left of {MIXED:g})")
+    axes.set_xlabel(f"split R-hat (mixed: below {MIXED:g})")
 
 
 def _traces(axes: Any, d: Diagnosis) -> None:
@@ -88,7 +88,9 @@ def _traces(axes: Any, d: Diagnosis) -> None:
 
 def _overlaps(axes: Any, d: Diagnosis) -> None:
     overlaps = np.sort([topic.overlap for topic in d.topics])[::-1]
-    axes.set_title("Topics in common" if d.chains > 1 else "Topics of both halves")
+    axes.set_title(
+        "Topics shared by the chains" if d.chains > 1 else "Topics shared by both halves"
+    )
     axes.bar(
         np.arange(len(overlaps)) + 1,
         overlaps,
@@ -107,8 +109,8 @@ def _overlaps(axes: Any, d: Diagnosis) -> None:
         transform=axes.transAxes,
     )
     axes.set_ylim(0, 1.15)
-    axes.set_xlabel("topics, by decreasing overlap")
-    axes.set_ylabel("overlap of the least similar " + ("chains" if d.chains > 1 else "halves"))
+    axes.set_xlabel("topics in order of decreasing overlap")
+    axes.set_ylabel("smallest overlap between any two " + ("chains" if d.chains > 1 else "halves"))
 
 
 def _rhats(axes: Any, d: Diagnosis) -> None:
@@ -135,6 +137,6 @@ def _rhats(axes: Any, d: Diagnosis) -> None:
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks[:-1]] + [f"{GREATEST:g}+"])
     axes.minorticks_off()
     axes.set_title("Mixing")
-    axes.set_xlabel(f"split R-hat (mixed: left of {MIXED:g})")
+    axes.set_xlabel(f"split R-hat (mixed: below {MIXED:g})")
     axes.set_ylabel("% of the quantities")
     axes.legend(fontsize=7, frameon=False)

@@ -55,8 +55,8 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     if folder is not None:
         return folder if chains or is_run(folder) else chains_of(folder)[0]
     raise MissingInputError(
-        f"{name}: is not a run (it has no config.json); check the path, or "
-        "take one that 'sgmc runs' lists"
+        f"{name}: is not a run (it has no config.json); check the path, or choose a run that "
+        "'sgmc runs' lists"
     )
 
 
@@ -144,7 +144,7 @@ def open_chains(
     if not chains:
         raise next(iter(refused.values()))
     for name in refused:
-        missing(f"{name}: has no checkpoint that can be read, and is left out")
+        missing(f"{name}: has no readable checkpoint and is ignored")
     return chains
 
 

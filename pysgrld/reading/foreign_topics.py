@@ -70,8 +70,9 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     place = {word: i for i, word in enumerate(words)}
     if sum(map(len, counts.values())) < _WORDS * len(counts):
         raise UsageError(
-            f"{path}: has only the first words of each topic; write all of them, in gensim "
-            "np.save('topics.npy', lda.get_topics()) and the words in vocab.txt, one a line"
+            f"{path}: the file has only the first words of each topic, but all words are needed; "
+            "in gensim: np.save('topics.npy', lda.get_topics()), and write the words to "
+            "vocab.txt, one per line"
         )
     phi = np.zeros((len(counts), len(words)), np.float32)
     for row, topic in enumerate(sorted(counts)):
@@ -92,11 +93,11 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     try:
         matrix = np.load(path, allow_pickle=False)
     except (ValueError, EOFError):
-        raise CorpusError("is not a matrix in NumPy's format", path) from None
+        raise CorpusError("is not a matrix in NumPy format", path) from None
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
-            f"is a matrix of {shape}; {vocabulary} has {plural(len(words), 'word')}", path
+            f"is a matrix of {shape}, but {vocabulary} has {plural(len(words), 'word')}", path
         )
     phi = matrix if matrix.shape[1] == len(words) else matrix.T
     return ForeignTopics(_scaled(np.array(phi, np.float32), path), words)
@@ -107,7 +108,8 @@ def _scaled(phi: Floats, path: Path) -> Floats:
     totals = phi.sum(axis=1, keepdims=True)
     if not (np.isfinite(phi).all() and (phi >= 0).all() and (totals > 0).all()):
         raise CorpusError(
-            "a topic has a negative value, a value that is no number, or is all 0", path
+            "a topic has a negative value or a value that is not a number, or all its values are 0",
+            path,
         )
     scaled: Floats = phi / totals
     return scaled
@@ -138,7 +140,10 @@ def _read_table(path: Path) -> dict[int, dict[str, float]]:
             value = next((head for head in _VALUES if head in heads), None)
             if value is None or not {"topic", "word"} <= {*heads}:
                 raise CorpusError(
-                    "wanted MALLET's state, or the columns topic, word and probability", path, 1
+                    "this is neither a MALLET state file nor a table with the columns topic, "
+                    "word and probability",
+                    path,
+                    1,
                 )
             columns, lines = [heads.index(head) for head in ("topic", "word", value)], []
         rows = csv.reader([*lines, *file], delimiter=separator)

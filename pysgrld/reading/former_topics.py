@@ -97,8 +97,9 @@ class FormerTopics(NamedTuple):
                 f"{k} {label.name!r} ({self.overlaps[k]:.2f})" for k, label in lost.items()
             )
             warn_once(
-                f"{self.run / LABELS}: {plural(len(lost), 'topic')} replaced, names lost: {topics}; "
-                f"in brackets the overlap with the former topic in {self.parent.get('run')}"
+                f"{self.run / LABELS}: {plural(len(lost), 'topic')} replaced, whose names are not "
+                f"carried over: {topics}; numbers in brackets are overlaps with the former topics "
+                f"of {self.parent.get('run')}"
             )
         return {k: label for k, label in labels.items() if k not in lost}
 
@@ -140,8 +141,8 @@ def read_former_topics(
     now = phi()
     if digest_of_topics(former) != parent.get("digest") or len(former) > len(now):
         raise CheckpointError(
-            f"{run / FORMER}: was changed since it was written; remove it, and names stay with the "
-            "numbers of topics"
+            f"{run / FORMER}: was changed since it was written; remove it (names then stay with "
+            "topic numbers)"
         )
     overlaps = np.zeros(topics)
     for begin in range(0, len(former), _WORDS):

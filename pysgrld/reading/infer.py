@@ -78,15 +78,15 @@ def interval_steps(results: Results, draws: int) -> list[int]:
     fitted, steps = results.fitted, results.draw_steps(draws)
     if fitted.draws and fitted.no_mean:
         raise UsageError(
-            f"{results.path}: {fitted.no_mean}, so that their probabilities have no intervals: leave "
-            "--draws out"
+            f"{results.path}: {fitted.no_mean}, so their probabilities have no intervals; leave "
+            "out --draws"
         )
     if not fitted.draws:
-        raise UsageError(f"{results.path}: {results.no_samples}: leave --draws out")
+        raise UsageError(f"{results.path}: {results.no_samples}; leave out --draws")
     if len(steps) < ENOUGH:
         raise UsageError(
-            f"{results.path}: keeps {plural(len(steps), 'sample')}, and --draws wants {ENOUGH} of them: "
-            "leave it out, or train longer"
+            f"{results.path}: the run has {plural(len(steps), 'sample')}, but --draws needs "
+            f"{ENOUGH}; leave out --draws, or train longer"
         )
     return steps
 
@@ -353,13 +353,13 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         claim_outputs(folder, [*existing, *({RECORD} & set(names))], force=True)
     elif old is None and is_there(folder, OutputError) and _has_something(folder):
         raise OutputError(
-            f"{folder}: is there already, and has no parts of an inference; name another folder"
+            f"{folder}: is there already, but has no parts of an inference; give another folder"
         )
     elif old is not None and old != record:
         other = ", ".join(name for name in record if old.get(name) != record[name])
         raise OutputError(
-            f"{folder}: has parts of another inference (what differs: {other}); name another folder, or "
-            "--force removes them"
+            f"{folder}: has parts of another inference (different: {other}); give another folder, "
+            "or remove the parts with --force"
         )
     try:
         make_folder(folder, "output")

@@ -64,33 +64,33 @@ class Spread(NamedTuple):
         """Return a remark on what the intervals mean, or None if none is needed."""
         if self.faithful and self.stretch is not None:
             return (
-                f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
-                "documents alone (--population these), by replicates on resampled documents"
+                f"valid for other texts like these; about {self.stretch:.1f} times as wide as "
+                "intervals for these documents alone (--population these), estimated by "
+                "training on resampled documents"
             )
         if self.faithful and self.chains > 1:
             return (
-                "equally many draws of each chain that has a topic; bounds are wider if the chains "
-                "disagree"
+                "computed from all chains that have the topic, with equal weight; wider if "
+                "the chains disagree"
             )
         if self.faithful and self.ess:
             sizes = ", ".join(f"{n:.0f} for {quantity}" for quantity, n in self.ess.items())
-            return f"effective sample size (ESS): {sizes}; bounds allow for it"
+            return f"intervals allow for the effective sample size (ESS): {sizes}"
         if self.faithful:
             return None
         if self.ess:
             return (
-                "draws of a Gibbs refinement that may be too short to have converged; "
-                f"{self.remedy} gives intervals"
+                "the Gibbs refinement may be too short to have converged, so these are "
+                f"ranges of draws; for credible intervals, use {self.remedy}"
             )
         if self.noise is None or self.width is None:
             return (
-                f"the extra variance of draws of {self.algo} is unknown; compare with "
+                f"{self.algo} may add variance of unknown size; compare with "
                 f"{self.remedy or '--algo gibbs'}"
             )
         return (
-            f"about {self.width:.2g} times as wide as credible intervals, by the noise of minibatches, "
-            "and perhaps off centre, as means of topics may be off by more than the posterior's width; "
-            f"{self.remedy} gives credible ones"
+            f"minibatch noise makes them about {self.width:.2g} times as wide as credible "
+            f"intervals, and they may be off centre; for credible intervals, use {self.remedy}"
         )
 
 

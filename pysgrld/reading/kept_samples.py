@@ -42,8 +42,8 @@ class KeptSamples:
         self.chain = self.options.chain
         if gone := self.run.samples.gone():
             run_record.warn_once(
-                f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
-                "checkpoint lists are missing; results use the remaining samples"
+                f"{path}: {len(gone)} of {len(self.run.samples.listed())} samples listed by the "
+                "newest checkpoint are missing; results use the remaining samples"
             )
 
     @cached_property
@@ -65,8 +65,9 @@ class KeptSamples:
             hint = "train it with 'sgmc train'"
             if status.get("state") == "running":
                 hint = (
-                    f"one is written every {self.options.checkpoint_every} and at the end, or "
-                    f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
+                    f"checkpoints are written every {self.options.checkpoint_every} and at "
+                    f"the end; 'kill -USR2 {status.get('pid')}' on {status.get('host')} "
+                    "writes one now"
                 )
             raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
         checkpoint = self.run.load_checkpoint(
@@ -159,7 +160,9 @@ class KeptSamples:
         run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
         self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
-            raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
+            raise CheckpointError(
+                f"{place}: refers to a word beyond the {v:,} words of the vocabulary"
+            )
         if self.population is None:
             return sample
         words = sample["words"].astype(np.int64)

@@ -103,7 +103,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
     except ValueError as error:
         raise _wrong(path, f"is not JSON ({error})") from None
     if not isinstance(content, dict):
-        raise _wrong(path, "is no object of names by number")
+        raise _wrong(path, "must be a JSON object that maps topic numbers to names")
     labels = {}
     for number, value in content.items():
         name, author, carried = value, None, False
@@ -111,15 +111,17 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
             name, author, carried = value["name"], value.get("by"), value.get("carried", False)
         shown = number if len(number) <= 20 else f"{number[:20]}..."
         if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
-            raise _wrong(path, f"{shown!r} is no number of a topic")
+            raise _wrong(path, f"{shown!r} is not the number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"no topic {number}: topics are 0 to {topics - 1}")
         is_label = isinstance(author, str | None) and isinstance(carried, bool)
         if not isinstance(name, str) or not tidy(name) or not is_label:
-            raise _wrong(path, f"the name of topic {number} is no text")
+            raise _wrong(path, f"the name of topic {number} is not a text")
         if len(name) > LONGEST:
             raise _wrong(
-                path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
+                path,
+                f"the name of topic {number} has {len(name):,} characters; the maximum is "
+                f"{LONGEST}",
             )
         labels[int(number)] = Label(tidy(name), None if author is None else tidy(author), carried)
     return labels

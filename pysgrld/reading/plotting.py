@@ -23,7 +23,8 @@ _DPI = 300
 
 
 def require_matplotlib(
-    subject: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
+    subject: str = "pictures need",
+    otherwise: str = "; or write only the CSV files with --no-pictures",
 ) -> None:
     """Raise an error for missing matplotlib at once, not after hours of computation.
 
@@ -112,9 +113,9 @@ def check_format(option: str, path: str) -> None:
     ------
     UsageError
     """
-    require_matplotlib(f"{option} needs", ", or leave it out")
+    require_matplotlib(f"{option} needs", "; or leave out the option")
     if Path(path).suffix.lower().removeprefix(".") not in FORMATS:
-        raise UsageError(f"{option} {path}: name a file that ends in .png, .pdf or .svg")
+        raise UsageError(f"{option} {path}: give a file name that ends in .png, .pdf or .svg")
 
 
 def write_picture(path: Path, figure: Any) -> Path:

@@ -218,7 +218,10 @@ class PooledResults(Results):
         """
         steps_of_chains = [chain.draw_steps(draws) for chain in self.chains]
         if any(len(mine) < draws for mine in steps_of_chains):
-            raise MissingInputError(f"{self.place}: samples of a chain are gone meanwhile")
+            raise MissingInputError(
+                f"{self.place}: samples of a chain were deleted during reading; run the command "
+                "again"
+            )
         return steps_of_chains
 
     @cached_property

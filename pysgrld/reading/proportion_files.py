@@ -317,7 +317,7 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     """
     suffix = ".jsonl" if path == "-" else Path(path).suffix
     if suffix not in WRITERS:
-        raise UsageError(f"-o {path}: name a file that ends in {', '.join(WRITERS)}")
+        raise UsageError(f"-o {path}: give a file name that ends in {', '.join(WRITERS)}")
     check_writer(suffix, f"-o {path}", table=table)
     return suffix
 
@@ -344,7 +344,10 @@ def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
     if suffix == ".parquet":
         require_pyarrow()
     elif table:
-        raise UsageError(f"{typed}: --top and --dense are for Parquet (.parquet)")
+        raise UsageError(
+            f"{typed}: --top and --dense apply only to Parquet (.parquet); leave them out, or "
+            "change the file name"
+        )
 
 
 def require_pyarrow() -> tuple[Any, Any]:

@@ -154,7 +154,9 @@ class Results(KeptSamples):
         """The reason why posterior samples are missing: deleted, not yet taken, or never taken."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
-        return f"no posterior sample {'is there any more' if self.fitted.samples else 'yet'}"
+        if self.fitted.samples:
+            return "the posterior samples were deleted"
+        return "the run has no posterior sample yet"
 
     @property
     def no_mean(self) -> str:
@@ -188,8 +190,8 @@ class Results(KeptSamples):
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
-                f"--words {order}: topics of {self.fitted.kind} are directions, whose words are in the "
-                "order of their entries; leave it out"
+                f"--words {order}: topics of {self.fitted.kind} are directions, so their words "
+                "are ordered by their entries; leave out --words"
             )
         for results in (self, *self.chains):
             results._word_order = order
@@ -383,7 +385,8 @@ class Results(KeptSamples):
                     f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
                 )
             raise UsageError(
-                f"{self.path}: this run holds no documents out; give some with --corpus FILE"
+                f"{self.path}: this run has no held-out documents; give documents with --corpus "
+                "FILE"
             )
         names = ("held-out",) if self.fitted.score.whole else ("observed", "held-out")
         stored = [Corpus.open(folder / name) for name in names]
@@ -518,7 +521,7 @@ class Results(KeptSamples):
         `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
         """
         if not self.fitted.draws:
-            raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
+            raise UsageError(f"{self.path}: {self.no_samples}, so its documents have no draws")
         samples: Samples = ((step, self.topic_sample(step)) for step in steps)
         if new:
             samples = self.fitted.samples_for_new(steps, self.topic_sample)

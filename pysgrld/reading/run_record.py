@@ -206,7 +206,7 @@ def check_shapes(
             actual, due = (
                 " x ".join(map(str, shape)) for shape in (parts[name].shape, model_shape)
             )
-            problem = f"array {name!r} is {actual}, and the model's is {due}"
+            problem = f"array {name!r} has the shape {actual}, but the model needs {due}"
         else:
             continue
         raise CheckpointError(f"{place}: {problem}; delete the file to continue without it")
@@ -262,7 +262,7 @@ def corpus_gone(run: RunDirectory) -> str:
     if training_corpus(run, problems) is None and problems:
         return f"{run.path}: its training corpus cannot be used: {problems[0]}"
     place = run.config.get("command", {}).get("corpus") or run.path / "corpus"
-    return f"{run.path}: its training corpus is not at {place}, or was changed"
+    return f"{run.path}: its training corpus is no longer at {place}, or was changed"
 
 
 def in_slices(
@@ -294,7 +294,7 @@ def in_slices(
     slices = np.array(stored.provenance.get("slices") or (), np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
         raise CheckpointError(
-            f"{run.path / 'holdout'}: has no slices of time of these documents; delete the folder, and "
-            f"'sgmc train --resume {run.path}' writes it again"
+            f"{run.path / 'holdout'}: has no time slices of the held-out documents; delete the "
+            f"folder, then write it again with 'sgmc train --resume {run.path}'"
         )
     return [replace(part, slices=slices, copies=copies) for part in parts]

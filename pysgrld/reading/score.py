@@ -157,8 +157,8 @@ def held_out_of(
     trained = results.training_corpus()
     if trained is not None and contents(trained.provenance) & contents(corpus.provenance):
         listener.note(
-            f"{path}: the run was trained on it, so this is no figure of new documents; that of "
-            "the run's held-out ones comes without --corpus",
+            f"{path}: the run was trained on these documents, so the score is too good for new "
+            "documents; leave out --corpus to score the held-out documents",
             Severity.WARNING,
         )
     ids = np.arange(corpus.documents)
@@ -196,7 +196,8 @@ def held_out_pair(
     """
     if results.fitted.score.whole:
         raise UsageError(
-            f"{results.path}: {results.fitted.kind} scores documents whole: give them with --corpus FILE"
+            f"{results.path}: {results.fitted.kind} scores whole documents; give them with "
+            "--corpus FILE"
         )
     parts = []
     for name, path in (("observed", observed), ("held-out", held_out)):
@@ -252,8 +253,8 @@ def own_scorer(results: Results) -> Scorer:
             scorer.restore(average)
         except CheckpointError as error:
             raise CheckpointError(
-                f"{results.path / 'holdout'}: not the documents of the checkpoint's average "
-                f"({error}); restore the folder"
+                f"{results.path / 'holdout'}: these are not the held-out documents on which the "
+                f"checkpoint's score is based ({error}); restore the folder"
             ) from None
     return scorer
 
@@ -292,8 +293,11 @@ def score(
         If the run has no topics or samples to score.
     """
     if len(held_out.held_out) == 0:
-        parts = "" if results.fitted.score.whole else " in both its parts"
-        raise UsageError(f"no document has known words{parts}: nothing to score")
+        parts = "" if results.fitted.score.whole else " in both of its parts"
+        raise UsageError(
+            f"no document has words of the vocabulary{parts}, so nothing can be scored; give "
+            "other documents"
+        )
     scorers, done = [], itertools.count(1)
     for chain in (results, *further_chains):
         scorer = chain.fitted.scorer(held_out)

@@ -129,4 +129,4 @@ def advice(noun: str, few: int, topics: int) -> str:
     if better >= topics:  # by rounding, the advised number is not below the current one
         better = used
     are = "is" if few == 1 else "are"
-    return f"{plural(few, noun)} of {topics} {are} hardly used: -k {better}, or sgmc search"
+    return f"{plural(few, noun)} of {topics} {are} hardly used; try -k {better}, or 'sgmc search'"

@@ -79,22 +79,22 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     result.append(Judgement(advice.good, advice.sentence))
     if not several:
         alone = (
-            f"Another chain may find other {d.noun}s: here the first half of one chain is compared with "
-            "its second half. Train several chains: repeat the train command with --chains 4."
+            "Only the two halves of a single chain are compared, and another chain may find "
+            f"other {d.noun}s. Train several chains: repeat the train command with --chains 4."
         )
         result.append(Judgement(None, alone))
     if sum(d.moved):
         moved = (
-            f"{plural(sum(d.moved), 'topic')} changed places within a chain: their results compare "
-            "different topics."
+            f"{plural(sum(d.moved), 'topic')} turned into another topic within a chain, so "
+            "their figures mix different topics."
         )
         result.append(Judgement(False, moved))
     result += [Judgement(False, sentence) for sentence in _sampler(d)]
     if not d.exact_sweeps and d.iterations[-1] < SHORT * max(d.last):
         short = (
             f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
-            f"{max(d.last):,}: later samples of the other chains are left out. Train the shortest chain "
-            "longer, or leave it out."
+            f"{max(d.last):,}: later samples of the longer chains are ignored. Train the shortest "
+            "chain longer, or leave it out."
         )
         result.append(Judgement(None, short))
     return [*result, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
@@ -147,7 +147,8 @@ def _same(d: Diagnosis) -> str:
     omitted = f" and {len(differing) - LISTED} more" if len(differing) > LISTED else ""
     return (
         f"{n} of {k} topics {'is' if n == 1 else 'are'} the same {where}, with {common}; "
-        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} not: {listed}{omitted}."
+        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} not the same: "
+        f"{listed}{omitted}."
     )
 
 
@@ -157,10 +158,10 @@ def _quantities(d: Diagnosis) -> str:
     criterion = f"R-hat below {MIXED:g}"
     if unmixed:
         return (
-            f"{nouns} differ from draw to draw and are not matched. Of the quantities of every draw, "
-            f"{len(d.quantities) - len(unmixed)} of {len(d.quantities)} "
-            f"{'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} mixed ({criterion}); not: "
-            f"{'; '.join(unmixed)}."
+            f"{nouns} differ from draw to draw, so single {d.noun}s cannot be compared. Of the "
+            f"quantities that every draw has, {len(d.quantities) - len(unmixed)} of "
+            f"{len(d.quantities)} {'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} "
+            f"mixed ({criterion}); not: {'; '.join(unmixed)}."
         )
     least = min(
         (
@@ -174,21 +175,24 @@ def _quantities(d: Diagnosis) -> str:
     if least < ENOUGH:
         size += f" ({ENOUGH} needed for reliable intervals)"
     return (
-        f"{nouns} differ from draw to draw and are not matched. All quantities of every draw have mixed "
-        f"({criterion}); {size}."
+        f"{nouns} differ from draw to draw, so single {d.noun}s cannot be compared. All "
+        f"quantities that every draw has have mixed ({criterion}); {size}."
     )
 
 
 def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     criterion = f"R-hat of weight and top words below {MIXED:g}"
-    left_out = "intervals of one chain ignore that; intervals of all chains allow for it"
+    left_out = (
+        "intervals from one chain ignore this difference, and intervals from all chains include it"
+    )
     if parts == "exact chains":
-        left_out = "intervals use all four chains and allow for it"
+        left_out = "intervals use all four chains and include this difference"
     if not mixed:
         return (
-            f"No shared topic has mixed ({criterion}): the {parts} agree on the words of the shared "
-            f"topics, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
+            f"No shared topic has mixed ({criterion}): the {parts} agree on the words of the "
+            "shared topics, but not on their weights and probabilities. "
+            f"{left_out[:1].upper()}{left_out[1:]}."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
     size = f"effective sample size (ESS) is at least {least:,.0f}"
@@ -198,8 +202,8 @@ def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
         return f"All shared topics have mixed ({criterion}); {size}."
     return (
         f"Of the shared topics {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
-        f"({criterion}; {size}); the numbers of the other {len(sure) - len(mixed)} differ between "
-        f"{parts.removeprefix('two ')} by more than within them: {left_out}."
+        f"({criterion}; {size}); weights and probabilities of the other {len(sure) - len(mixed)} "
+        f"differ more between {parts.removeprefix('two ')} than within them; {left_out}."
     )
 
 
@@ -219,8 +223,9 @@ def _prediction(d: Diagnosis) -> str:
         )
     worst, best = math.exp(-least), math.exp(-most)
     return opening + (
-        f"the chains do not predict equally well. A draw's perplexity is {best:,.1f} in the best "
-        f"chain and {worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
+        f"the chains do not predict equally well. The perplexity of one draw is {best:,.1f} in "
+        f"the best chain and {worst:,.1f} in the worst, a difference of "
+        f"{100 * (worst / best - 1):.1f} %."
     )
 
 
@@ -240,7 +245,7 @@ def _advice(d: Diagnosis) -> _Advice:
         mixed = False
     if _untold(d):
         return _Advice(
-            f"{plural(len(d.iterations), 'draw')} of each chain are too few to judge mixing: train "
+            f"{plural(len(d.iterations), 'draw')} per chain are too few to judge mixing. Train "
             "longer.",
             longer=True,
         )
@@ -249,15 +254,15 @@ def _advice(d: Diagnosis) -> _Advice:
     ]
     if mixed:
         return _Advice(
-            "Nothing speaks against using the draws of all chains together."
+            "No problem found: the draws of all chains can be used together."
             if (d.chains > 1)
-            else "Nothing speaks against using its draws.",
+            else "No problem found: the draws of the chain can be used.",
             good=True,
         )
     if len(d.iterations) < FEW:
         return _Advice(
-            f"Only {len(d.iterations)} samples of each chain are compared, too few for more: train "
-            "longer, or train a new run with a smaller --sample-every.",
+            f"Only {len(d.iterations)} samples per chain are available, too few for a judgement. "
+            "Train longer, or train a new run with a smaller --sample-every.",
             longer=True,
         )
     if drifting and d.chains > 1:
@@ -268,53 +273,55 @@ def _advice(d: Diagnosis) -> _Advice:
         )
         verb = "still drift" if len(drifting) > 1 and len(drifting) < d.chains else "still drifts"
         return _Advice(
-            f"{which} {verb} (R-hat of first and second half): train longer first; --burn-in N leaves "
-            "early samples out here.",
+            f"{which} {verb} (R-hat of first and second half). Train longer; diagnose --burn-in N "
+            "ignores early samples.",
             longer=True,
         )
     if drifting:
-        return _Advice("The chain still drifts: train longer.", longer=True)
+        return _Advice("The chain still drifts. Train longer.", longer=True)
     if d.chains == 1:
         return _Advice(
-            f"The chain moves slowly: for results of single {d.noun}s train longer. Held-out perplexity, "
-            "an average over all of them, may have converged all the same.",
+            f"The chain moves slowly. For results about single {d.noun}s, train longer; held-out "
+            f"perplexity, an average over all {d.noun}s, may have converged already.",
             longer=True,
         )
     apart = (
-        "Each chain is steady by itself, but they stay in different places: training longer "
-        "may not bring them together. "
+        "Each chain is stable, but the chains have found different solutions, and longer "
+        "training may not change that. "
     )
     if not d.topics:
         return _Advice(apart + "Average predictions over the chains.")
     return _Advice(
-        apart + "Fewer --topics leave fewer ways to differ; trust the shared topics, and "
-        "average predictions over the chains."
+        apart + "Rely on the shared topics, and average predictions over the chains; with fewer "
+        "--topics, chains differ less."
     )
 
 
 def _sampler(d: Diagnosis) -> list[str]:
     remarks = []
     if d.noise is not None and d.noise > QUIET:
-        widening = f", about {wider(d.noise):.2g} times the posterior's" if d.topics else ""
+        widening = (
+            f", about {wider(d.noise):.2g} times as large as in the posterior" if d.topics else ""
+        )
         remarks.append(
-            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
-            f"given the counts{widening}: use averages, as single draws and intervals vary too much. "
-            f"Such intervals are wrong even if chains agree: {d.remedy} gives credible ones."
+            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times as large "
+            f"as without minibatches{widening}, so single draws and intervals vary too much even "
+            f"if chains agree. Use averages; for credible intervals, use {d.remedy}."
         )
     elif d.noise is not None and not d.faithful:
         remarks.append(
-            "Minibatches add little noise, but means of topics may be off by more than the "
-            f"posterior's width: {d.remedy} gives credible intervals."
+            "Minibatches add little noise, but topic means may be off by more than the width of "
+            f"the posterior. For credible intervals, use {d.remedy}."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
         remarks.append(
-            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is up to "
-            f"{max(d.contraction):.3g}, and stable below 2. Use a smaller --step-size."
+            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is "
+            f"up to {max(d.contraction):.3g}, but must be below 2. Use a smaller --step-size."
         )
     if d.slow_tails:
         remarks.append(
-            "Mirrored Langevin hardly moves the words that a topic does not use: these results apply "
-            "to the words that it uses."
+            "Mirrored Langevin hardly moves the probabilities of words that a topic does not "
+            "use, so these results apply only to words that it uses."
         )
     return remarks

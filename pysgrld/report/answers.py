@@ -229,13 +229,16 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
         are directions.
     """
     if results.fitted.signed:
-        raise UsageError("--word: directions have entries, not shares of a word's uses")
+        raise UsageError(
+            "--word: topics of this model are directions, which have no shares of a word's uses; "
+            "leave it out"
+        )
     place = {w: i for i, w in enumerate(results.vocabulary)}
     w = place.get(word, place.get(fold(word)))
     if w is None:
         near = difflib.get_close_matches(fold(word), results.vocabulary, 3)
-        hint = f"; it knows {', '.join(near)}" if near else ""
-        raise UsageError(f"--word {word[:60]!r}: the run does not know this word{hint}")
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise UsageError(f"--word {word[:60]!r}: this word is not in the run's vocabulary{hint}")
     k = results.fitted.layers[layer]
     phi = results.phi(layer)[:, :k]
     weights = results.weights(layer)
@@ -349,5 +352,5 @@ def plain(value: Any) -> Any:
 def _corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: its documents cannot be described")
+        raise MissingInputError(f"{results.gone}: so its documents cannot be described")
     return corpus

@@ -153,7 +153,10 @@ def laid_out(distance: Doubles) -> Map | None:
     if len(distance) < FEWEST:
         return None
     axes = principal_axes(distance)
-    layouts = {"principal axes": axes, "t-SNE begun at the principal axes": tsne(distance, axes)}
+    layouts = {
+        "principal axes": axes,
+        "t-SNE started from the principal axes": tsne(distance, axes),
+    }
     n = min(NEIGHBOURS, max(1, (len(distance) - 1) // 3))
     kept_shares = {how: kept_neighbours(distance, points, n) for how, points in layouts.items()}
     how = max(kept_shares, key=lambda name: (kept_shares[name], name))

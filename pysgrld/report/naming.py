@@ -110,9 +110,9 @@ def name_topics(
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:
     """Return the command's input for a topic: its weight, its words, and titles of its documents."""
     lines = [f"Topic {topic}" + ("" if weight is None else f", {100 * weight:.1f} % of the corpus")]
-    lines += ["", f"Words, the most probable first: {', '.join(words)}"]
+    lines += ["", f"Words in order of decreasing probability: {', '.join(words)}"]
     if titles:
-        lines += ["", "Documents that are most about it:"]
+        lines += ["", "Documents with the greatest share of this topic:"]
         lines += [f"- {tidy(title)[:TITLE]}" for title in titles]
     return "\n".join(lines) + "\n"
 
@@ -149,7 +149,10 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
     if not lines:
         return None, "the command printed nothing"
     if len(lines[0]) > LONGEST:
-        return None, f"the command printed a line of {len(lines[0]):,} letters: {LONGEST} at most"
+        return (
+            None,
+            f"the command printed a line of {len(lines[0]):,} characters; the maximum is {LONGEST}",
+        )
     return lines[0], ""
 
 

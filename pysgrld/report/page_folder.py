@@ -63,13 +63,17 @@ class PageFolder:
             for entry in sorted(path.iterdir()):
                 if other := self._foreign(entry):
                     raise OutputError(
-                        f"{path}: has {other}, which belongs to no page; name another folder"
+                        f"{path}: the folder has {other}, which is not part of a report; choose "
+                        "another folder"
                     )
             claim_outputs(path, [INDEX], force=force)
             self._scratch = self._held.enter_context(scratch_folder(path)) / "files"
             self._scratch.mkdir()
         except BlockingIOError:
-            raise LockedError(f"{path}: another process is writing a page there") from None
+            raise LockedError(
+                f"{path}: another process is writing a report there; wait for it, or choose "
+                "another folder"
+            ) from None
         except OSError as error:
             self._held.close()
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -79,7 +79,7 @@ class PageServer(ThreadingHTTPServer):
         except OSError as error:
             if port is not None:
                 reason = error.strerror or error
-                raise OutputError(f"--port {port}: {reason}; name another") from None
+                raise OutputError(f"--port {port}: {reason}; choose another port") from None
             super().__init__((_HOST, 0), _Handler)
         port = self.server_address[1]
         # browsers omit port 80 in the host name
@@ -113,7 +113,7 @@ class PageServer(ThreadingHTTPServer):
         del request, client_address
         error = sys.exception()
         if isinstance(error, TimeoutError | ConnectionError):
-            self.log("a browser left before it had the whole answer")
+            self.log("a browser closed the connection before it received the whole answer")
         else:
             self.log(f"a request failed: {type(error).__name__}: {error}")
 
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             self._limit.cancel()
         if self._late:
-            self.server.log(f"a request was not complete after {PATIENCE:g} s: closed")
+            self.server.log(f"closed a request that was incomplete after {PATIENCE:g} s")
 
     def _give_up(self) -> None:
         self._late = True
@@ -160,12 +160,14 @@ class _Handler(BaseHTTPRequestHandler):
             token.encode("utf-8", "replace"), self.server.token.encode()
         )
         if not is_authorised or not self.path.startswith("/"):
-            self._refuse(HTTPStatus.FORBIDDEN, "it lacks the token of the address above")
+            self._refuse(
+                HTTPStatus.FORBIDDEN, "it lacks the token of the address that sgmc printed"
+            )
             return
         name = name.partition("?")[0]
         content = _read(self.server.folder, name or INDEX) if _NAME.fullmatch(name) else None
         if content is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "the page has no such file")
+            self._refuse(HTTPStatus.NOT_FOUND, "the report has no such file")
             return
         if name.endswith(".bin"):
             kind, policy = "application/octet-stream", "default-src 'none'"

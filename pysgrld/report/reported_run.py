@@ -220,8 +220,8 @@ class ReportedRun:
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
-                f"{self.results.gone}: no documents, no coherence, nothing along the corpus; "
-                "weights are those in held-out documents, if there are any"
+                f"{self.results.gone}: so documents, coherence and the view along the corpus are "
+                "missing, and weights are those in held-out documents"
             )
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
@@ -233,7 +233,8 @@ class ReportedRun:
                 self.about = with_added(self.results, self.corpus, documents, added)
         if self.counts is None:
             self.missing.append(
-                "no word counts: words are listed by probability, and no relevance is told"
+                "word counts are missing, so words are ordered by probability and relevance is "
+                "not shown"
             )
         if asked.labels is not None:
             self.named = read_labels(asked.labels, self.size)
@@ -280,20 +281,21 @@ class ReportedRun:
             self.evaluation = score_own(results, self.chains[1:])
         except MissingInputError:
             self.missing.append(
-                "held-out documents or word counts are gone: nothing is said of how well it "
-                "predicts"
+                "held-out documents or word counts are missing, so predictions are not judged"
             )
         except UsageError:
-            self.missing.append("no held-out documents: nothing is said of how well it predicts")
+            self.missing.append("held-out documents are missing, so predictions are not judged")
         kept = len(results.word_steps(0)[0])
         if fitted.no_mean:
-            self.missing.append(f"{fitted.no_mean}: no intervals")
+            self.missing.append(f"{fitted.no_mean}, so intervals are missing")
         elif results.fitted.samples == 0:
             self.missing.append(
-                f"{results.no_samples}: no intervals, and {fitted.noun}s are the current ones"
+                f"{results.no_samples}, so the current {fitted.noun}s are shown, without intervals"
             )
         elif kept < ENOUGH:
-            self.missing.append(f"{plural(kept, 'sample')} kept, fewer than {ENOUGH}: no intervals")
+            self.missing.append(
+                f"the run has only {plural(kept, 'sample')}, but intervals need {ENOUGH}"
+            )
         tell(2)
         self.draws = 0
         if self.corpus is not None:
@@ -330,8 +332,7 @@ class ReportedRun:
         )
         if self.terms.draws and self.draws == 1:
             self.missing.append(
-                "fewer than 20 full samples are kept, by which documents are drawn: no intervals "
-                "of shares"
+                "the run has fewer than 20 full samples, so shares of documents have no intervals"
             )
         self.shown = heaviest(fitted.shown(at), self.weights)
         self.names = automatic(self.first_words, results.vocabulary, self.shown)
@@ -371,8 +372,8 @@ def diagnosed(
         return compared(chains, layer=layer + 1, visit=visit)
     except (UsageError, MissingInputError):
         missing.append(
-            "fewer than four samples that all chains have kept: nothing is told of how sure "
-            "topics are"
+            "the chains have fewer than four samples in common, so the reliability of topics is "
+            "not judged"
         )
         return None
 

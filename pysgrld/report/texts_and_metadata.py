@@ -168,7 +168,7 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
     """
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: --metadata needs its documents")
+        raise MissingInputError(f"{results.gone}: but --metadata needs its documents")
     results.lent = _with_metadata(results, corpus, path, AddedFiles(None, path, folder, note))
 
 
@@ -223,12 +223,15 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
                     of[wanted[name]] = row
         if len(rows) and (of < 0).all():
             raise CorpusError(
-                "no document of it has an id of the corpus's: is it another corpus?", added.texts
+                "no document has an id that occurs in the corpus; give the texts of the same "
+                "corpus",
+                added.texts,
             )
     elif texts.documents != corpus.documents:
         raise CorpusError(
-            f"{texts.documents:,} documents, and the corpus has {corpus.documents:,}, whose ids do "
-            "not tell them apart: give a file of the same documents in order",
+            f"the file has {texts.documents:,} documents, but the corpus has "
+            f"{corpus.documents:,}, and its ids are not unique; give a file with the same "
+            "documents in the same order",
             added.texts,
         )
     return AboutWithTexts(found, texts, rows, of)

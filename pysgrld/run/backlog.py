@@ -76,9 +76,9 @@ class Backlog:
             self._held += sum(part.nbytes for part in parts.values())
         if self._held > HELD:
             raise WriteError(
-                f"{self._errors[SAMPLES]}; samples of more than {HELD >> 20} MB wait, so the run "
-                "ends here: run the same command again, and they are drawn again from the last "
-                "checkpoint"
+                f"{self._errors[SAMPLES]}; more than {HELD >> 20} MB of samples could not be "
+                "written, so the run stops; free space and run the same command again: the "
+                "samples are drawn again from the last checkpoint"
             )
 
     def save_checkpoint(
@@ -103,7 +103,8 @@ class Backlog:
         self.flush()
         if self._waiting.get(SAMPLES):
             raise WriteError(
-                f"the checkpoint of step {step} waits for samples: {self._errors[SAMPLES]}"
+                f"the checkpoint of step {step} cannot be written before its samples: "
+                f"{self._errors[SAMPLES]}"
             )
         folder = self.run.save_checkpoint(
             step, arrays, meta, keep=keep, spared=spared, invariants=invariants
@@ -131,8 +132,8 @@ class Backlog:
         if missing:
             name = next(name for name, waiting in self._waiting.items() if waiting)
             raise WriteError(
-                f"{self._errors[name]}; writes that are missing: {', '.join(missing)}; the last "
-                "checkpoint is good"
+                f"{self._errors[name]}; not written: {', '.join(missing)}; the last checkpoint is "
+                "good"
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
@@ -147,8 +148,8 @@ class Backlog:
             except WriteError as error:
                 if name not in self._errors:
                     self._errors[name] = error
-                    self.note(f"{error}; training continues, and sgmc tries again")
+                    self.note(f"{error}; training continues, and sgmc will try again")
                 return
             del waiting[0]
         if self._errors.pop(name, None):
-            self.note(f"{self.run.path / name}: is written again, nothing is missing")
+            self.note(f"{self.run.path / name}: can be written again; nothing is missing")

@@ -161,13 +161,18 @@ def read_checkpoint(
         manifest["identity"] != run_identity.digest
         or Identity(manifest["config"]).digest != run_identity.digest
     ):
-        summary = f"{folder}: written under another configuration than config.json has now"
+        summary = (
+            f"{folder}: the checkpoint was written with another configuration than that of "
+            "config.json"
+        )
         raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
     # Without the lock, another process may have deleted the folder by now. The arrays are verified.
     with contextlib.suppress(OSError):
         extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
         if extra:
-            logger.warning("%s: ignored: %s", folder, ", ".join(sorted(extra)))
+            logger.warning(
+                "%s: ignored files that sgmc did not write: %s", folder, ", ".join(sorted(extra))
+            )
     return Checkpoint(manifest["step"], arrays, manifest["meta"], folder)
 
 
@@ -210,7 +215,9 @@ def newest(
         if not vanished:
             break
     problems = [problem for _, problem in damaged]
-    problems += [f"{path}: found damaged at an earlier start" for path in damaged_checkpoints(run)]
+    problems += [
+        f"{path}: was was found damaged at an earlier start" for path in damaged_checkpoints(run)
+    ]
     if problems:
         raise CheckpointError(
             "\n".join(
@@ -222,7 +229,7 @@ def newest(
             )
         )
     if required:
-        raise CheckpointError(f"{run}: no checkpoint; start again without --resume")
+        raise CheckpointError(f"{run}: has has no checkpoint; start again without --resume")
     return None, []
 
 
@@ -300,7 +307,7 @@ def _report(
             return report._replace(verified=True)
         path = folder / STATE
         if path.stat(follow_symlinks=False).st_size != report.size:
-            return report._replace(problem=f"{path}: size differs from the manifest's")
+            return report._replace(problem=f"{path}: the size differs from the manifest")
     except (DamagedError, CheckpointError) as error:
         return report._replace(problem=str(error))
     except OSError as error:
@@ -378,7 +385,7 @@ def warn_of_changed(run: Path, name: str) -> None:
         problem = f"cannot be read: {error.strerror}"
     if problem:
         _warned.add(path)
-        logger.warning("%s: %s; results from it may be wrong: restore it", path, problem)
+        logger.warning("%s: %s; results from it may be wrong; restore it", path, problem)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -394,13 +401,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         if folder.is_symlink():
-            raise DamagedError(f"{folder}: a symbolic link")
+            raise DamagedError(f"{folder}: is a symbolic link")
         data = read_small(path)
     except OSError as error:
         raise damage(path, error) from error
     content = unseal(path, data)
     if content.get("format") != FORMAT:
-        raise DamagedError(f"{path}: format {content.get('format')!r}")
+        raise DamagedError(f"{path}: has the unknown format {content.get('format')!r}")
     needed = content.get("min_reader")
     if type(needed) is int and needed > SCHEMA:
         raise CheckpointError(
@@ -411,20 +418,22 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if missing or type(needed) is not int:
         raise DamagedError(f"{path}: lacks {', '.join(sorted(missing)) or 'a schema number'}")
     if not all(isinstance(content[name], dict) for name in _TABLES):
-        raise DamagedError(f"{path}: a table is none")
+        raise DamagedError(f"{path}: an entry should be a table but is not")
     if content["step"] != folder_step(folder.name):
-        raise DamagedError(f"{path}: records step {content['step']}, lies in {folder.name}")
+        raise DamagedError(
+            f"{path}: records step {content['step']}, but is in the folder {folder.name}"
+        )
     for name in content["files"]:
         if name != STATE:
-            raise DamagedError(f"{path}: names a file {str(name)[:80]!r}")
+            raise DamagedError(f"{path}: lists an unknown file {str(name)[:80]!r}")
     if STATE not in content["files"]:
-        raise DamagedError(f"{path}: names no {STATE}")
+        raise DamagedError(f"{path}: does not list {STATE}")
     for table in ("files", "append", "samples"):
         for entry in content[table].values():
             record = entry if isinstance(entry, dict) else {}
             size, digest = record.get("size"), record.get("sha256")
             if type(size) is not int or not 0 <= size < 1 << 62 or not isinstance(digest, str):
-                raise DamagedError(f"{path}: size or digest of a file")
+                raise DamagedError(f"{path}: the size or digest of a file is not valid")
     return content
 
 

@@ -128,7 +128,7 @@ def latest_run(root: Path = ROOT) -> Path:
                 candidates.append((changed, path.name, path))
     if not candidates:
         raise MissingInputError(
-            f"{root}: no run found; train one with 'sgmc train CORPUS', or name its folder"
+            f"{root}: no run found; train one with 'sgmc train CORPUS', or give the folder of a run"
         )
     return max(candidates)[2]
 
@@ -225,7 +225,7 @@ def check_writable(path: Path) -> None:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
                 continue  # another start has just put its run in place of this folder
             raise OutputError(
-                f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
+                f"{path}: cannot be written: {place}: {error.strerror or error}; choose another "
                 "folder with --out"
             ) from error
         with contextlib.suppress(OSError):  # another start has removed or renamed it
@@ -301,7 +301,9 @@ def find_run(
             kind = "a folder of chains" if chains else "a run (it has no config.json)"
             raise MissingInputError(f"--resume {resume}: is not {kind}")
         if out is not None and resolve_path(out, OutputError) != resolve_path(path):
-            raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
+            raise UsageError(
+                f"--resume {resume} and --out {out} must be the same folder; leave out --out"
+            )
         check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
@@ -322,14 +324,18 @@ def find_run(
     if occupied:
         kind = "no run"
         if is_run(out) or chains_of(out):
-            kind = "a run, not chains" if chains else "chains: give --chains too"
-        raise OutputError(f"{out}: is not empty and holds {kind}; name another folder with --out")
+            kind = (
+                "a single run instead of chains" if chains else "several chains (give --chains too)"
+            )
+        raise OutputError(
+            f"{out}: is not empty and contains {kind}; choose another folder with --out"
+        )
     return Candidate(out, (), named=True)
 
 
 def _holds_run(path: Path) -> OutputError:
     return OutputError(
-        f"{path}: holds a run, and --resume never starts a new one; name another folder"
+        f"{path}: contains a run, but '--resume never' starts a new run; choose another folder"
     )
 
 
@@ -370,20 +376,21 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
         except (MissingInputError, CheckpointError) as error:
             if candidate.named:
                 raise
-            logger.warning("passed over: %s", error)
+            logger.warning("ignored: %s", error)
             continue
         stored, requested = identities(run.config, config, free)
         if stored != requested:
             if not candidate.named:
                 continue
             summary = (
-                f"{path}: holds a run of another configuration or corpus; train a new run in another "
-                "folder (--out, no --resume), or give the same options:"
+                f"{path}: contains a run with other options or another corpus; give the same "
+                "options, or train a new run in another folder (--out, without --resume). "
+                "Different:"
             )
             raise MismatchError(mismatch(summary, stored, requested))
         notes = tuple(
-            f"{name} is {config[name]} now and was {run.config[name]}: the same in distribution, "
-            "not in bits"
+            f"{name} is now {config[name]}, was {run.config[name]}; results have the same "
+            "distribution but are not bit for bit the same"
             for name in ("isa", "versions")
             if run.config.get(name, config.get(name)) != config.get(name, run.config.get(name))
         )
@@ -510,8 +517,8 @@ def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
         return
     run.log_event("refused", step=step, fruitless=count)
     raise NoProgressError(
-        f"{run.path}: the last {count} starts went on from iteration {step} and ended without a "
-        "later checkpoint (killed, out of memory, or with less time than an iteration and a "
-        "checkpoint take), so this one is not begun; look at log.jsonl, give them more time or "
-        "memory or a shorter --checkpoint-every, and run the same command again"
+        f"{run.path}: the last {count} starts continued from iteration {step} and ended without a "
+        "later checkpoint (killed, out of memory, or out of time), so sgmc does not try again; "
+        "look at log.jsonl, give more time or memory or a shorter --checkpoint-every, then run "
+        "the same command again"
     )

@@ -65,7 +65,8 @@ def read_config(path: Path) -> bytes:
     if (schema := config.get("schema")) != SCHEMA:
         release = (config.get("versions") or {}).get("pysgrld", "another release")
         raise CheckpointError(
-            f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
-            f"format {SCHEMA}: use the sgmc that wrote it, or train a new run in another folder"
+            f"{file}: the run has format {schema!r}, written by sgmc {release}, but this sgmc "
+            f"reads format {SCHEMA}; use the sgmc that wrote it, or train a new run in another "
+            "folder"
         )
     return settings

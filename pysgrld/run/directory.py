@@ -140,7 +140,7 @@ class RunDirectory:
         """
         for number, word in enumerate(vocabulary, 1):
             if "\n" in word:
-                raise CorpusError(f"word {number} holds a line end; a word is one line of text")
+                raise CorpusError(f"word {number} contains a line break; remove it")
         try:
             text = vocabulary_text(vocabulary)
         except UnicodeEncodeError as error:
@@ -181,7 +181,7 @@ class RunDirectory:
             reason = error.strerror or str(error)
             exists = error.errno == errno.EEXIST and path.is_dir()
             raise (TakenError if exists or error.errno == errno.ENOTEMPTY else OutputError)(
-                f"{path}: cannot be created: {reason}; name another folder"
+                f"{path}: cannot be created: {reason}; choose another folder"
             ) from error
         run = cls(path, settings, vocabulary)
         with contextlib.ExitStack() as stack:
@@ -270,8 +270,8 @@ class RunDirectory:
         stored = identity(before, before.get("free"))
         if changed := differences(stored.fields, identity(config).fields):
             raise CheckpointError(
-                f"{self.path / CONFIG}: its list of free options lacks {'; '.join(changed)}; restore "
-                "the file, or train a new run"
+                f"{self.path / CONFIG}: these options may not change in a run: "
+                f"{'; '.join(changed)}; restore the file, or train a new run"
             )
         if config == before:
             return
@@ -394,7 +394,7 @@ class RunDirectory:
             except (OSError, ValueError) as error:
                 if isinstance(error, FileNotFoundError):
                     raise
-            logger.warning("%s: is damaged: what the run is doing is not known", self.path / STATUS)
+            logger.warning("%s: is damaged, so the state of the run is unknown", self.path / STATUS)
         return {}
 
     def _flush_metrics(self) -> Written:
@@ -514,7 +514,7 @@ class RunDirectory:
             self.path, self.identity, required=required, invariants=invariants
         )
         for folder, problem in damaged:
-            logger.warning("damaged checkpoint passed over: %s", problem)
+            logger.warning("ignored a damaged checkpoint: %s", problem)
             if self._lock is None:
                 continue
             aside, number = folder.with_name(CORRUPT + folder.name), 1
@@ -557,7 +557,7 @@ class RunDirectory:
         Raises
         ------
         CheckpointError
-            If a file was edited since the checkpoint was written.
+            If a file was changed since the checkpoint was written.
         WriteError
             If a file cannot be truncated or deleted.
         """
@@ -571,7 +571,7 @@ class RunDirectory:
                 manifest = read_manifest(checkpoint.path)
                 metrics = digests(manifest, "append").get(METRICS)
                 if metrics is None:
-                    raise DamagedError(f"{checkpoint.path}: lists no {METRICS}")
+                    raise DamagedError(f"{checkpoint.path}: does not list {METRICS}")
             except DamagedError as error:
                 raise CheckpointError(str(error)) from None
             table, size = digests(manifest, "samples"), metrics.size
@@ -581,7 +581,7 @@ class RunDirectory:
                 raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
             if written != metrics:
                 raise CheckpointError(
-                    f"{file}: was edited since the checkpoint was written; restore it, or start "
+                    f"{file}: was changed since the checkpoint was written; restore it, or start "
                     "a new run with another --out"
                 )
             missing = self.samples.check(table)
@@ -596,5 +596,5 @@ class RunDirectory:
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):
                 remove_stale(folder, "stale")
         for name in () if samples_gone else missing:
-            logger.warning("%s: is gone; going on without it", self.samples.folder / name)
+            logger.warning("%s: is gone; continuing without it", self.samples.folder / name)
             self._note("missing sample", sample=name)

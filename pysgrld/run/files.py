@@ -338,7 +338,7 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
         part = [view[:PIECE]]
         got = os.readv(fd, part) if place is None else os.preadv(fd, part, place)
         if got == 0:
-            raise EOFError("the file is shorter than it was")
+            raise EOFError("the file became shorter during reading")
         view, place = view[got:], None if place is None else place + got
 
 
@@ -405,7 +405,7 @@ def advice_on(error: OSError) -> str:
     if code == errno.EFBIG:
         return "raise the limit of file sizes (ulimit -f), or use another file system"
     if code == errno.EXDEV:
-        return "use a folder that lies whole on one file system"
+        return "use a folder that is on a single file system"
     if code == errno.EROFS:
         return "use another folder"
     if code in (errno.EACCES, errno.EPERM):
@@ -413,7 +413,7 @@ def advice_on(error: OSError) -> str:
     if code in (errno.EIO, errno.ENXIO, errno.ENODEV):
         return "the disk or its connection may be faulty: check it, or use another disk"
     if code == errno.ESTALE:
-        return "check that the network file system is there, and try again"
+        return "check that the network file system is available, and try again"
     if code in (errno.EMFILE, errno.ENFILE):
         return "raise the limit of open files (ulimit -n) and try again"
     return "check the disk and try again"

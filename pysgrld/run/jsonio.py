@@ -55,7 +55,7 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
             return float(value)
         if nonfinite_is_null:
             return None
-        raise ValueError(f"{where or 'a value'} is {value}, which JSON cannot hold")
+        raise ValueError(f"{where or 'a value'} is {value}, which JSON cannot represent")
     if isinstance(value, dict):
         return {
             str(key): plain(item, nonfinite_is_null=nonfinite_is_null, where=f"{where}.{key}")
@@ -67,7 +67,9 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
         return [plain(item, nonfinite_is_null=nonfinite_is_null, where=where) for item in value]
     if isinstance(value, PurePath):
         return str(value)
-    raise TypeError(f"{where or 'a value'} is a {type(value).__name__}, which JSON cannot hold")
+    raise TypeError(
+        f"{where or 'a value'} has the type {type(value).__name__}, which JSON cannot represent"
+    )
 
 
 def pretty(value: Any) -> bytes:
@@ -98,7 +100,8 @@ def unsealed(data: bytes, place: Path) -> Any:
     if seal != _seal_of(data) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
-            "%s: was changed since it was written, by hand or by damage: its values may be wrong",
+            "%s: was changed since it was written, by hand or by damage, so its values may be "
+            "wrong",
             place,
         )
     return value
@@ -205,7 +208,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
                 if not line.endswith(b"\n"):
                     if len(line) < LONGEST:
                         break
-                    raise OSError(errno.EFBIG, "a line is longer than any of sgmc's", where)
+                    raise OSError(errno.EFBIG, "a line is longer than any that sgmc writes", where)
                 if line == b"\n":
                     continue
                 try:

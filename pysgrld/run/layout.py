@@ -91,13 +91,13 @@ def refuse_part(path: Path) -> None:
     for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
         # Require a second file too, as a user's own folder may have a config.json or a meta.json.
         if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
-            raise OutputError(f"{path}: is a file of the run {folder}; name another file")
+            raise OutputError(f"{path}: belongs to the run {folder}; choose another file")
         for kind, names, marks in (
             ("stored corpus", _OF_CORPUS, ("meta.json", "indptr.npy")),
             ("search", _OF_SEARCH, ("search.json", LOCK)),
         ):
             if part in names and all(is_file(folder / mark, None) for mark in marks):
-                raise OutputError(f"{path}: is a file of the {kind} {folder}; name another file")
+                raise OutputError(f"{path}: belongs to the {kind} {folder}; choose another file")
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
@@ -153,12 +153,12 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         if is_folder(path, OutputError):
             raise OutputError(f"{path}: is a folder; name a file")
         if is_there(path, OutputError) and any(path.samefile(other) for other in read):
-            raise OutputError(f"{path}: is an input; name another file")
+            raise OutputError(f"{path}: is an input of this command; choose another file")
         whole = resolve_path(regular_target(path), OutputError)
         if is_there(path, OutputError) and any(whole.is_relative_to(other) for other in folders):
-            raise OutputError(f"{path}: is in the folder that is read; name another file")
+            raise OutputError(f"{path}: is in the input folder; choose a file outside it")
         if whole in targets:
-            raise OutputError(f"{path}: is named for two outputs; name another file")
+            raise OutputError(f"{path}: is given for two outputs; choose another file for one")
         targets.add(whole)
         refuse_part(path)
         if not force and os.path.lexists(path):
@@ -243,7 +243,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
         if recorded is None:
             return None
         if error.errno == errno.EINVAL:
-            raise CheckpointError(f"{place}: is no regular file; {again}") from None
+            raise CheckpointError(f"{place}: is not a regular file; {again}") from None
         raise MissingInputError(f"{place}: cannot be read: {error.strerror}; {again}") from None
     except (ValueError, EOFError):
         counts = None
@@ -259,7 +259,7 @@ def _load(place: Path, words: int) -> WordTotals:
         counts = np.load(data, allow_pickle=False)
     # NumPy parses a header that is not a literal as Python code
     except (tokenize.TokenError, SyntaxError):
-        raise ValueError("not a header of NumPy's") from None
+        raise ValueError("its header is not a NumPy header") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
-        raise ValueError("not the counts of these words")
+        raise ValueError("it does not contain the counts of the run's words")
     return WordTotals(*counts)

@@ -113,7 +113,7 @@ class Lock:
         except OSError as error:
             raise OutputError(
                 f"{path}: cannot be opened for writing: {error.strerror}; the run directory must "
-                "be there and writable"
+                "exist and be writable"
             ) from error
         try:
             try:
@@ -160,13 +160,10 @@ class Lock:
             if not flocked and (is_other or _is_held_here(os.fstat(self._fd))):
                 raise _refusal(self.path, old, "wait for it, or stop it")
         elif not _same_job_restarted(old, me):
-            raise _refusal(
-                self.path,
-                old,
-                "if it has ended there without a word, take the lock with --break-lock",
-            )
+            raise _refusal(self.path, old, "if that process has died, give --break-lock")
         logger.warning(
-            "%s: the lock of host %s, pid %s is taken over: that process ended without a word",
+            "%s: continuing in place of the process on host %s, pid %s, which died without "
+            "releasing its lock",
             self.path.parent,
             old.get("host"),
             old.get("pid"),
@@ -191,8 +188,8 @@ class Lock:
             stand_in and not is_same(stand_in.path, stand_in.fd)
         ):
             raise GoneError(
-                f"{self.path.parent}: was removed, or taken over by another process, while this "
-                "one was writing to it; nothing more is written"
+                f"{self.path.parent}: was removed or taken over by another process during "
+                "writing; nothing more is written"
             )
 
     def release(self, *, ours: bool = True) -> None:
@@ -318,8 +315,8 @@ class LockFile:
                 raise _refusal(
                     path,
                     old,
-                    f"it has given no sign of life for {silent:.0f} s; if it has "
-                    "ended without a word, take the lock with --break-lock",
+                    f"it has written nothing for {silent:.0f} s; if that process has died, give "
+                    "--break-lock",
                 )
         aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
@@ -365,8 +362,8 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
-            f"{path}: was not written by sgmc, and has the name of a lock; move it away or name "
-            "another folder"
+            f"{path}: was not written by sgmc, but has the name of a lock file; move it away, or "
+            "choose another folder"
         )
 
 

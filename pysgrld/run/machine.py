@@ -105,7 +105,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
         ask = min(number + 1, MOST)
         can = core.startable_threads(ask)
         if can < ask:
-            source = f"{source} {number}; a limit of processes or memory allows no more"
+            source = f"{source} {number}, reduced by a limit on processes or memory"
             return Threads(max(1, can - 1), source, fewer=True)
     return Threads(number, source)
 
@@ -165,8 +165,8 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
     if command is None:
         return None
     return (
-        f"this machine has a batch system ({command}), and this is no job of it: on a login node use "
-        f"fewer than {count.number} threads, with --threads"
+        f"this machine has a batch system ({command}), but this command is not one of its "
+        f"jobs; if this is a login node, use fewer than {count.number} threads (--threads)"
     )
 
 

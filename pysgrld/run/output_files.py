@@ -46,10 +46,10 @@ def regular_target(path: Path) -> Path:
     try:
         target = path.resolve() if path.is_symlink() else path
         if os.path.lexists(target) and not stat.S_ISREG(target.lstat().st_mode):
-            raise OutputError(f"{path}: is no regular file; name a file")
+            raise OutputError(f"{path}: is not a regular file; choose another file")
     except (OSError, RuntimeError) as error:  # circular links
         reason = getattr(error, "strerror", None) or error
-        raise OutputError(f"{path}: cannot be written: {reason}; name another file") from None
+        raise OutputError(f"{path}: cannot be written: {reason}; choose another file") from None
     return target
 
 

@@ -161,7 +161,7 @@ class FileList:
             self._read()
 
     def _read(self) -> None:
-        problem = f"{self.path}: is no list of files that sgmc wrote; move it away"
+        problem = f"{self.path}: is not a list of output files written by sgmc; move it away"
         try:
             fd = os.open(self.path, _READ)
             with os.fdopen(fd, "rb") as file:
@@ -320,8 +320,8 @@ def refuse_new(path: Path) -> None:
     place = path.parent.resolve() / path.name
     if place in _free and os.path.lexists(place):
         raise OutputError(
-            f"{path}: was written by others since this command began; move it away or name another "
-            "file"
+            f"{path}: was written by another program since this command began; move it away, or "
+            "choose another file"
         )
     _free.discard(place)
 
@@ -410,6 +410,6 @@ def foreign(path: Path) -> OutputError:
         The error, to be raised by the caller.
     """
     return OutputError(
-        f"{path}: was not written by sgmc, or was changed since, and is never replaced; move it away "
-        "or name another folder"
+        f"{path}: was not written by sgmc, or was changed since, so sgmc does not replace it; "
+        "move it away, or choose another folder"
     )

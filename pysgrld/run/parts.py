@@ -83,7 +83,7 @@ class StoredParts:
             try:
                 arrays: StoredArrays = load(path, Written(path.stat().st_size, digest))
             except (OSError, DamagedError) as error:
-                logger.warning("%s; this part is made again", error)
+                logger.warning("%s; this part is computed again", error)
             else:
                 parts[number] = Part(step, arrays)
         return parts

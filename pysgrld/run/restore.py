@@ -50,4 +50,4 @@ def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     replace_file(path, [content], "restore")
-    logger.warning("%s: was removed, and is written again", path)
+    logger.warning("%s: was missing and has been written again", path)

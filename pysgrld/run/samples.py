@@ -115,7 +115,7 @@ class Samples:
         }
         for name, part in parts.items():
             if part.ndim != 2:
-                raise ValueError(f"a sample has matrices, {name} has {part.ndim} axes")
+                raise ValueError(f"a sample consists of matrices, but {name} has {part.ndim} axes")
             if problem := violation(name, part, invariants):
                 raise NumericalError(f"step {step}: {problem}")
         path = self.path(step, top_words=top_words)
@@ -126,7 +126,7 @@ class Samples:
             try:
                 if path.exists():
                     if digest_of(path, written.size + 1) != written:
-                        raise ValueError(f"{path}: another sample of this step is there")
+                        raise ValueError(f"{path}: a different sample of this step exists already")
                     temporary.unlink()
                 else:
                     rename(temporary, path, "sample")
@@ -166,8 +166,10 @@ class Samples:
                 for part in parts.values()
             ):
                 names = " or ".join(" and ".join(required(form)) for form in forms)
-                among = f", {names} among them" if names else ""
-                raise DamagedError(f"{path}: not matrices of float32 or unsigned integers{among}")
+                among = f", including {names}" if names else ""
+                raise DamagedError(
+                    f"{path}: does not consist of matrices of float32 or unsigned integers{among}"
+                )
             if path.name not in self._checked:
                 check_values(path, fitting[0])
                 self._checked.add(path.name)
@@ -232,7 +234,9 @@ class Samples:
         missing = []
         for name, written in table.items():
             if _step_of(name) is None:
-                raise CheckpointError(f"{self.folder}: the checkpoint lists {name[:80]!r}")
+                raise CheckpointError(
+                    f"{self.folder}: the checkpoint lists an unknown sample {name[:80]!r}"
+                )
             path = self.folder / name
             if not is_there(path):
                 path = self.folder / (DROPPED + name)
@@ -297,7 +301,7 @@ class Samples:
             raise CheckpointError(str(damage(path, error))) from error
         if digest != written:
             raise CheckpointError(
-                f"{path}: is not the sample that was written; restore it, or delete it to continue "
+                f"{path}: was changed since it was written; restore it, or delete it to continue "
                 "without it"
             )
         self._known[name] = written

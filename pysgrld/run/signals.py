@@ -89,7 +89,10 @@ class StopFlag(contextlib.ExitStack):
             limit = self._start + time_limit
             self._deadline = limit if self._deadline is None else min(self._deadline, limit)
         if self._deadline is None:
-            logger.warning("--time-limit auto: the batch system names no end of this job")
+            logger.warning(
+                "--time-limit auto: the batch system does not report when this job ends; give a "
+                "time instead"
+            )
         else:
             # A checkpoint is requested to measure its duration. The margin is for Python's exit.
             self._checkpoint_wanted = True
@@ -155,12 +158,13 @@ class StopFlag(contextlib.ExitStack):
         """
         if self.should_stop(0.0):
             raise Interrupted(
-                f"{self.reason}: stopped {doing}, nothing is kept of it; run the same command again"
+                f"{self.reason}: stopped {doing}, and nothing of it is kept; run the same command "
+                "again"
             )
 
     def __enter__(self) -> StopFlag:
         self.callback(while_waiting.set, while_waiting.get())
-        while_waiting.set(lambda path: self.check(f"while {path} was waited for"))
+        while_waiting.set(lambda path: self.check(f"while waiting for {path}"))
         if threading.current_thread() is not threading.main_thread():
             return self
         handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_signal}

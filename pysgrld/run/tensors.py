@@ -92,12 +92,14 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
         array = arrays[name]
         code = _CODES.get(array.dtype.newbyteorder("<"))
         if not NAME.fullmatch(name):
-            raise ValueError(f"array name {name!r}: use {NAME.pattern}")
+            raise ValueError(f"array name {name!r} must match {NAME.pattern}")
         if code is None or array.ndim > MAX_AXES:
             raise ValueError(f"array {name!r}: {array.dtype} of {array.ndim} axes cannot be stored")
         described[name] = {"dtype": code, "shape": list(array.shape)}
     if len(described) > MAX_TENSORS:
-        raise ValueError(f"{len(described)} arrays: at most {MAX_TENSORS} can be stored")
+        raise ValueError(
+            f"{len(described)} arrays are too many: at most {MAX_TENSORS} can be stored"
+        )
     return described
 
 
@@ -171,16 +173,16 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
     except ValueError as error:
         raise DamagedError(f"{path}: header: {error}") from None
     if not isinstance(content, dict) or len(content) > MAX_TENSORS:
-        raise DamagedError(f"{path}: header: not a table of at most {MAX_TENSORS} arrays")
+        raise DamagedError(f"{path}: the header is not a table of at most {MAX_TENSORS} arrays")
     tensors = []
     for name, entry in content.items():
         if not NAME.fullmatch(name):
-            raise DamagedError(f"{path}: header: array name {name[:80]!r}")
+            raise DamagedError(f"{path}: the header has an array with the name {name[:80]!r}")
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-            raise DamagedError(f"{path}: header: keys of array {name!r}")
+            raise DamagedError(f"{path}: the header has wrong keys for array {name!r}")
         code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(code, str) or code not in _DTYPES:
-            raise DamagedError(f"{path}: header: dtype of array {name!r}")
+            raise DamagedError(f"{path}: the header has a wrong dtype for array {name!r}")
         # The number and size of axes are limited, so that the product of sizes stays a small
         # integer.
         if (
@@ -188,14 +190,14 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
             or len(shape) > MAX_AXES
             or not all(type(n) is int and 0 <= n <= 1 << 62 for n in shape)
         ):
-            raise DamagedError(f"{path}: header: shape of array {name!r}")
+            raise DamagedError(f"{path}: the header has a wrong shape for array {name!r}")
         if (
             not isinstance(offsets, list)
             or len(offsets) != 2
             or not all(type(n) is int and 0 <= n <= room for n in offsets)
             or offsets[1] - offsets[0] != math.prod(shape) * _DTYPES[code].itemsize
         ):
-            raise DamagedError(f"{path}: header: offsets of array {name!r}")
+            raise DamagedError(f"{path}: the header has wrong offsets for array {name!r}")
         tensors.append(Tensor(name, code, tuple(shape), offsets[0], offsets[1]))
     tensors.sort(key=lambda tensor: (tensor.start, tensor.stop, tensor.name))
     position = 0
@@ -205,19 +207,23 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
             raise DamagedError(f"{path}: header: {kind} before array {tensor.name!r}")
         position = tensor.stop
     if position != room:
-        raise DamagedError(f"{path}: {room} bytes of data, but {position} by the header")
+        raise DamagedError(
+            f"{path}: the file has {room} bytes of data, but the header records {position}"
+        )
     return TensorHeader(tuple(tensors), 8 + len(head))
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
     """Read and check the header; return it with all bytes that precede the data."""
     if size < 8:
-        raise DamagedError(f"{path}: {size} bytes, too short for a header")
+        raise DamagedError(f"{path}: the file has {size} bytes, too few for a header")
     prefix = bytearray(8)
     read_into(fd, memoryview(prefix))
     length = int.from_bytes(prefix, "little")
     if length > min(MAX_HEADER, size - 8):
-        raise DamagedError(f"{path}: header length {length} in a file of {size} bytes")
+        raise DamagedError(
+            f"{path}: the header length {length} does not fit a file of {size} bytes"
+        )
     head = bytearray(length)
     read_into(fd, memoryview(head))
     return check_header(path, bytes(head), size), bytes(prefix + head)
@@ -289,7 +295,7 @@ class StoredArrays(Mapping[str, Array]):
                 f"{self._path}: cannot be read any more ({error}); run the command again"
             ) from None
         if digest.digest() != self._digests[name]:
-            raise CheckpointError(f"{self._path}: changed while it was read; run the command again")
+            raise CheckpointError(f"{self._path}: changed during reading; run the command again")
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
@@ -344,7 +350,7 @@ def load(
     """
     with open_regular(path) as (fd, size):
         if size != expected.size:
-            raise DamagedError(f"{path}: size {size}, was written with {expected.size}")
+            raise DamagedError(f"{path}: has {size} bytes, but was written with {expected.size}")
         digest, problem = hashlib.sha256(), None
         try:
             header, head = _read_header(path, fd, size)
@@ -358,7 +364,7 @@ def load(
         if digest.hexdigest() != expected.sha256:
             raise DamagedError(f"{path}: SHA-256 differs from the recorded one")
     if described is not None and arrays.described != described:
-        raise DamagedError(f"{path}: names, types or shapes differ from the manifest's")
+        raise DamagedError(f"{path}: names, types or shapes of arrays differ from the manifest")
     if problem:
         raise DamagedError(f"{path}: {problem}")
     return arrays
@@ -479,13 +485,13 @@ def violation(
     for condition, row in dict.fromkeys(matches):
         if condition is Condition.ROWS_SUM_TO_1:
             with np.errstate(invalid="ignore"):
-                values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} and not to 1"
+                values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} instead of 1"
         elif condition is Condition.ROWS_UNIT_NORM:
             values = np.sqrt(np.square(array, dtype=np.float64).sum(axis=1))
-            wrong = "has the norm {:g} and not 1"
+            wrong = "has the norm {:g} instead of 1"
         else:
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
-                return f"array {name!r} has values that are no prior"
+                return f"array {name!r} has values that are not valid prior parameters"
             continue
         off = ~(np.abs(values - 1) < TOLERANCE)  # also True for NaN
         if off.any():

@@ -177,7 +177,7 @@ def test_a_word_is_found_in_its_topics(run):
 @pytest.mark.parametrize(
     ("question", "code", "said"),
     [
-        (["--word", "kingg"], 2, "it knows king"),
+        (["--word", "kingg"], 2, "did you mean king"),
         (["--word", ""], 2, "does not know"),
         (["--by", "verse"], 2, "its columns are 'book'"),
         (["--along", "book"], 2, "has no order"),

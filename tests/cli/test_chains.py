@@ -152,7 +152,7 @@ def test_eval_leaves_out_a_chain_without_a_checkpoint_and_says_so(several):
     finally:
         (run / "gone").rename(run / "checkpoints")
     assert json.loads(done.stdout)["chains"] == 2
-    assert "chain-2: has no checkpoint that can be read, and is left out" in done.stderr
+    assert "chain-2: has no readable checkpoint and is ignored" in done.stderr
 
 
 def test_the_corpus_is_stored_once(several):
@@ -405,11 +405,11 @@ def test_folders_that_hold_something_else_are_refused(sgmc):
     short = {"base": (*SMALL, "--iterations", "21")}
     sgmc.train(out="plain", **short)
     said = sgmc.train("--chains", "2", out="plain", code=73, **short).stderr
-    assert "holds a run, not chains" in said
+    assert "contains a single run instead of chains" in said
     sgmc.train("--chains", "2", out="all", **short)
     assert "give --chains too" in sgmc.train(out="all", code=73, **short).stderr
     again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73, **short).stderr
-    assert "never starts a new one" in again
+    assert "'--resume never' starts a new run" in again
     other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78, **short).stderr
     assert "all/chain-1: is a chain of another configuration" in other
     assert "--seed: 0 -> 4" in other

@@ -153,7 +153,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
         ((LEFT,), 2, "continues no other run, and its documents have no column of dates"),
         ((LEFT, "--top", "5"), 2, "--top is for two runs, and "),
         ((LEFT, LEFT, LEFT), 2, "two runs are compared at a time, and 3 are named"),
-        ((LEFT, "bible-scir"), 2, "is compared with itself; name two runs"),
+        ((LEFT, "bible-scir"), 2, "a run cannot be compared with itself; give two different runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),
         ((LEFT, RIGHT, "--layer", "1,2"), 2, "has 1 layer"),
         ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3': name one layer"),
@@ -178,7 +178,7 @@ def test_a_run_that_trains_is_compared_and_one_without_checkpoint_refused(two, t
     status = json.loads((tmp_path / "running" / "status.json").read_text())
     (tmp_path / "running" / "status.json").write_text(json.dumps(status | {"state": "running"}))
     said = two("compare", tmp_path / "running", RIGHT).stdout.replace("\n  ", " ")
-    assert "The left run is still training: it is told as of its newest checkpoint." in said
+    assert "The left run is still training; its newest checkpoint is compared." in said
     shutil.rmtree(tmp_path / "bare" / "checkpoints")
     refused = two("compare", LEFT, tmp_path / "bare", code=76)
     assert "has no checkpoint yet" in refused.stderr

@@ -110,7 +110,7 @@ def test_new_documents_are_read_as_those_of_training_were(sgmc, tmp_path, built)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == [f"2.txt#{i}" for i in range(1, 7)]
     assert [row["tokens"] for row in rows] == [8] * 6
-    assert "1 long document cut into 6 pieces of about 8 words (--chunk none" in done.stderr
+    assert "1 long document split into 6 pieces of about 8 words (--chunk none" in done.stderr
     done = sgmc("infer", "run", letters / "2.txt", "--document-is", "line", "--chunk", "none", "-q")
     assert len(done.stdout.splitlines()) == 17
 

@@ -500,7 +500,7 @@ def test_shards_are_built_in_no_foreign_folder(copied):
     (copied.folder / "words.txt").write_text("sea\nship\n")
     build = ("corpus", "build", "corpus.jsonl", "corpus.jsonl", "--vocab", "words.txt", "-o", "all")
     done = copied(*build, "--shard", "1/2", code=73)
-    assert "all.shards/notes.txt: is no shard" in done.stderr
+    assert "all.shards/notes.txt: is not a shard" in done.stderr
 
 
 def test_a_link_to_an_empty_folder_is_filled_and_one_to_nothing_is_refused(copied):

@@ -142,8 +142,12 @@ def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypat
     for typed, code, said in (
         (("a", "b"), 2, "one DIR is named, whose shards lie in DIR.shards, and here are 2"),
         (("a", "b", "-o", "c"), 2, "merge has no -o: the corpus is written to DIR"),
-        (("a.shards",), 2, "a folder of shards; name the merged corpus: a"),
-        (("a.shards/0001-of-0002",), 2, "a folder of shards; name the merged corpus: a"),
+        (("a.shards",), 2, "this is a folder of shards; give the name of the merged corpus: a"),
+        (
+            ("a.shards/0001-of-0002",),
+            2,
+            "this is a folder of shards; give the name of the merged corpus: a",
+        ),
         (("mine.txt",), 66, "mine.txt.shards: is not there; build shards first"),
     ):
         done = CliRunner().invoke(main, ["corpus", "merge", *typed])

@@ -217,7 +217,7 @@ def test_several_chains(sgmc):
     ("args", "said"),
     [
         (("topics", "run", "--intervals"), "components differ from sample to sample"),
-        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "also in their number"),
+        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and their number varies"),
         (("eval", "run", "--corpus", "new.txt", "--observed", "0.5"), "scores documents whole"),
         (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "scores documents whole"),
         (("eval", "run", "--observed-corpus", "a", "--held-out-corpus", "b"), "--corpus FILE"),

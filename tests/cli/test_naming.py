@@ -45,8 +45,8 @@ def test_the_command_is_told_words_and_titles_of_documents(run):
     assert done.exit_code == 0, done.output
     told = (run.parent / "run.txt").read_text()
     assert told.count("Topic ") == 8
-    assert told.count("Documents that are most about it:\n- ") == 8
-    assert "Words, the most probable first: " in told
+    assert told.count("Documents with the greatest share of this topic:\n- ") == 8
+    assert "Words in order of decreasing probability: " in told
 
 
 def test_names_that_a_person_gave_stay_unless_forced(run):

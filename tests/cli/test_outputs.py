@@ -329,12 +329,12 @@ NEW = "new.jsonl"
     [
         (("infer", RUN, NEW, "-o", NEW), "is an input"),
         (("infer", RUN, NEW, "-o", f"./{RUN}/../bible-scir/../../{NEW}"), "is an input"),
-        (("infer", RUN, NEW, "-o", f"{RUN}/metrics.jsonl"), "is a file of the run"),
-        (("report", RUN, "-o", f"{RUN}/config.json"), "is a file of the run"),
-        (("report", RUN, "-o", "page.html", "--json", f"{RUN}/samples/x"), "is a file of the run"),
-        (("export", RUN, "--to", "npy", "-o", RUN), "vocab.txt: is a file of the run"),
-        (("export", RUN, "--to", "npy", "-o", f"{RUN}/corpus"), "is a file of the run"),
-        (("infer", RUN, NEW, "-o", "linked.csv"), "is a file of the run"),
+        (("infer", RUN, NEW, "-o", f"{RUN}/metrics.jsonl"), "belongs to the run"),
+        (("report", RUN, "-o", f"{RUN}/config.json"), "belongs to the run"),
+        (("report", RUN, "-o", "page.html", "--json", f"{RUN}/samples/x"), "belongs to the run"),
+        (("export", RUN, "--to", "npy", "-o", RUN), "vocab.txt: belongs to the run"),
+        (("export", RUN, "--to", "npy", "-o", f"{RUN}/corpus"), "belongs to the run"),
+        (("infer", RUN, NEW, "-o", "linked.csv"), "belongs to the run"),
         (("corpus", "phrases", NEW, "-o", NEW), "is an input"),
     ],
 )

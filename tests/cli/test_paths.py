@@ -372,7 +372,7 @@ def test_a_time_limit_ends_the_wait_for_a_pipe(folder):
         begin = time.monotonic()
         done = run(folder, [*TRAIN, option, "pipe", "--time-limit", "1s"])
         assert done.returncode == 85, done.stderr
-        assert "time limit: stopped while pipe was waited for" in done.stderr
+        assert "time limit: stopped while waiting for pipe" in done.stderr
         assert time.monotonic() - begin < 20
 
 

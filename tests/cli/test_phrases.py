@@ -66,7 +66,7 @@ def test_other_phrases_are_another_run_and_counts_have_none(sgmc, texts):
     assert "-> 2 phrases" in refused
     for command in (("train", "--iterations", "2"), ("corpus", "build", "-o", "x")):
         said = sgmc(*command, "run/corpus", "--phrases", "a.txt", code=65).stderr
-        assert "--phrases is for text" in said
+        assert "--phrases needs text" in said
     (sgmc.folder / "a.txt").write_text("new\n")
     assert "a.txt:1:" in sgmc("train", texts, "--phrases", "a.txt", code=65).stderr
     sgmc("train", texts, "--phrases", "none.txt", code=66)

@@ -37,9 +37,12 @@ def test_a_corpus_that_is_gone_is_said(tmp_path):
     assert not (tmp_path / "o" / "corpus").exists()
     assert "training corpus" not in sgmc(tmp_path, "topics", "o").stderr
     (tmp_path / "named").rename(tmp_path / "renamed")
-    assert f"training corpus is not at {tmp_path / 'named'}" in sgmc(tmp_path, "topics", "o").stderr
+    assert (
+        f"training corpus is no longer at {tmp_path / 'named'}"
+        in sgmc(tmp_path, "topics", "o").stderr
+    )
     refused = sgmc(tmp_path, "eval", "o", "--coherence", code=66)
-    assert f"training corpus is not at {tmp_path / 'named'}" in refused.stderr
+    assert f"training corpus is no longer at {tmp_path / 'named'}" in refused.stderr
 
 
 def test_records_that_were_changed_are_named(tmp_path):

@@ -137,10 +137,10 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     assert list(history)[-11:] == [60, *range(71, 81)]
     assert history[80] == json.loads(sgmc("eval", "run", "--json").stdout)["perplexity"]
     said = " ".join(sgmc("diagnose", "run").stdout.split())
-    assert "intervals of one chain" not in said
+    assert "intervals from one chain" not in said
     assert "--exact-sweeps 1000" in said  # twenty exact sweeps are too few
     # red with: "all have mixed; the draws of each are worth nan", as what is not known is not large
-    assert "4 draws of each chain are too few to judge mixing: train longer" in said
+    assert "4 draws per chain are too few to judge mixing. Train longer" in said
     assert "nan" not in said
 
 

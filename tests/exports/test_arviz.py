@@ -46,7 +46,7 @@ def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
     kept = first.kept()
     monkeypatch.setattr(Results, "kept", lambda self: kept[1::2])
     done = export(first, ExportRequest("arviz", tmp_path, "all", 0))
-    assert f"{len(kept) // 2} draws (of {len(kept)} samples these are kept; the number" in done.what
+    assert f"{len(kept) // 2} draws (stored of {len(kept)} samples; set the number" in done.what
 
 
 def test_chains_are_left_as_they_are_where_that_is_asked(exported, chains):
@@ -100,10 +100,10 @@ def test_the_same_run_gives_the_same_bytes(exported):
 
 
 def test_runs_without_draws_are_refused(exported, chains, monkeypatch):
-    with pytest.raises(UsageError, match="ovb has no samples: no draws to write"):
+    with pytest.raises(UsageError, match="ovb has no samples, so no draws can be written"):
         exported("ovb", "arviz")
     monkeypatch.setattr(type(chains("lda")[1]), "kept", lambda self: [6] if self.chain else [7])
-    with pytest.raises(MissingInputError, match="its chains have kept no posterior sample"):
+    with pytest.raises(MissingInputError, match="its chains have no posterior samples"):
         exported("lda", "arviz")
 
 

@@ -110,13 +110,13 @@ def test_a_word_with_a_blank_is_refused_with_its_line(exported, chains, monkeypa
     words = list(results.vocabulary)
     words[6] = "new york"
     monkeypatch.setitem(results.__dict__, "vocabulary", tuple(words))
-    with pytest.raises(CorpusError, match=r"vocab\.txt:7: the word 'new york' has a blank"):
+    with pytest.raises(CorpusError, match=r"vocab\.txt:7: the word 'new york' contains a space"):
         exported("lda", "mallet")
 
 
 def test_tokens_without_topics_and_a_lost_corpus_are_refused(exported, chains, monkeypatch):
     for name in ("sam", "ovb"):
-        with pytest.raises(UsageError, match=r"no topics.*, which the files of MALLET need"):
+        with pytest.raises(UsageError, match=r"no topics.*, but MALLET's files need them"):
             exported(name, "mallet")
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
     with pytest.raises(MissingInputError, match="MALLET's files list its tokens"):

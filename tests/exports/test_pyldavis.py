@@ -118,10 +118,10 @@ def test_of_many_documents_some_are_taken_and_stand_for_all(exported, monkeypatc
 
 
 def test_directions_a_lost_corpus_and_endless_words_are_refused(exported, chains, monkeypatch):
-    with pytest.raises(UsageError, match="are directions, and LDAvis draws distributions"):
+    with pytest.raises(UsageError, match="are directions, but LDAvis shows distributions"):
         exported("sam", "pyldavis")
     monkeypatch.setattr(module, "_WORDS", 300)
-    with pytest.raises(UsageError, match=r"word \d+ of .* has 6 letters; leave it out"):
+    with pytest.raises(UsageError, match=r"word \d+ of .* has 6 characters, and"):
         exported("lda", "pyldavis")
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
     with pytest.raises(MissingInputError, match="LDAvis needs its documents"):

@@ -139,7 +139,7 @@ def test_a_manifest_that_names_another_file_is_refused(name, copied, trials):
     newest = checkpoints(copied)[0]
     entry = read_manifest(newest)["files"][STATE]
     sign_again(newest, files={name: entry, STATE: entry})
-    refused(copied, "names a file")
+    refused(copied, "lists an unknown file")
     trials()
 
 

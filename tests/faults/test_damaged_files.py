@@ -39,7 +39,7 @@ def test_metrics_that_were_changed_are_warned_of(copied, change, trials):
     change(path)
     (line,) = sgmc(copied, "runs", "run").stderr.splitlines()
     assert "run/metrics.jsonl: " in line
-    assert line.endswith("results from it may be wrong: restore it")
+    assert line.endswith("results from it may be wrong; restore it")
     trials()
 
 
@@ -76,7 +76,7 @@ def test_a_pipe_is_not_waited_for_where_a_file_is_hashed(copied, trials):
     sgmc(copied, "corpus", "info", "run/corpus", "--verify", code=66)
     piped(copied / "run/word-counts.npy")
     config = json.loads((copied / "run/config.json").read_text())
-    with pytest.raises(CheckpointError, match=r"word-counts.npy: is no regular file"):
+    with pytest.raises(CheckpointError, match=r"word-counts.npy: is not a regular file"):
         read_word_counts(copied / "run", config, config["corpus"]["words"])
     piped(copied / "run/holdout/observed/counts.npz")
     assert "counts.npz is no regular file" in sgmc(copied, "eval", "run", code=65).stderr

@@ -112,7 +112,7 @@ def test_a_file_that_the_record_of_a_corpus_does_not_describe_is_named(copied, v
     meta.pop("digest", None)
     meta["files"]["vocab.txt"] = value
     path.write_text(json.dumps(meta))
-    assert "in meta.json files.vocab.txt is " in sgmc(copied, "eval", "run", code=65).stderr
+    assert "meta.json: files.vocab.txt is " in sgmc(copied, "eval", "run", code=65).stderr
     trials()
 
 
@@ -149,14 +149,14 @@ def test_a_record_of_reading_of_another_type_is_named(copied, trials):
     meta["provenance"]["reading"]["chunk"] = ""
     path.write_text(json.dumps(meta))
     message = sgmc(copied, "train", "--resume", "run", "--iterations", "70", code=65).stderr
-    assert "in meta.json provenance.reading.chunk is ''" in message
+    assert "meta.json: provenance.reading.chunk is ''" in message
     trials()
 
 
 @pytest.mark.row(78)
 @pytest.mark.parametrize(
     ("value", "problem"),
-    [(np.inf, "topic 1 sums to inf and not to 1"), (-1e30, "topic 1 sums to -1e+30 and not to 1")],
+    [(np.inf, "topic 1 sums to inf instead of 1"), (-1e30, "topic 1 sums to -1e+30 instead of 1")],
 )
 def test_a_sample_that_is_no_distribution_is_named(copied, value, problem, trials):
     """Red with: values of kept samples not looked at (a hang of `diagnose`, warnings of NumPy)."""

@@ -130,7 +130,7 @@ def test_fewer_processes_than_threads_that_were_asked_for(processes, folder, who
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    assert "(--threads 16; a limit of processes or memory allows no more)" in done.stderr
+    assert "(--threads 16, reduced by a limit on processes or memory)" in done.stderr
     assert result(folder) == result(whole)
     trials()
 

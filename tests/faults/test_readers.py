@@ -109,7 +109,7 @@ def test_after_a_kill_the_next_start_says_that_the_one_before_ended_without_a_wo
     assert status["state"] == "running"  # a killed process could not update its status
     options = {"sample_every": 1, "samples": 20, "iterations": 150}
     done = train_command(folder, **options)
-    assert re.search(rf"pid {training.process.pid} .*ended without a word", done.stderr)
+    assert re.search(rf"pid {training.process.pid}, which died", done.stderr)
     assert "resumes from iteration" in done.stderr
     trials()
     os.rename(folder / "run", folder / "killed")  # noqa: PTH104

@@ -38,8 +38,8 @@ def test_a_run_of_another_format_is_refused_and_left_alone(schema, copied, trial
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": schema}))
     before = result(copied)
     done = train_command(copied, code=76)
-    assert f"config.json: a run of format {schema!r}, written by sgmc " in done.stderr
-    assert "this sgmc reads format 2: use the sgmc that wrote it" in done.stderr
+    assert f"config.json: the run has format {schema!r}, written by sgmc " in done.stderr
+    assert "this sgmc reads format 2; use the sgmc that wrote it" in done.stderr
     assert result(copied) == before
     trials()
 
@@ -152,7 +152,7 @@ def test_lines_appended_by_a_person_are_cut_and_the_log_is_never_looked_at(copie
 def test_a_sample_that_was_edited_is_named(copied, trials):
     path = max((copied / "run" / "samples").iterdir())
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
-    with pytest.raises(CheckpointError, match=f"{path.name}: is not the sample"):
+    with pytest.raises(CheckpointError, match=f"{path.name}: was changed since"):
         train_here(copied, iterations=45)
     trials()
 

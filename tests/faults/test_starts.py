@@ -46,7 +46,7 @@ def test_a_third_start_without_progress_ends_with_70_and_the_next_may_try_again(
             child = forks.start(*forks.train(), fail="commit.rename:kill")
             assert child.wait() == -signal.SIGKILL, child.stderr
         said = forks(*forks.train(), code=88).splitlines()[-1]
-        assert f"the last 2 starts went on from iteration {step} and ended without" in said
+        assert f"the last 2 starts continued from iteration {step} and ended without" in said
         assert "run the same command again" in said
         assert "Traceback" not in said
         assert len(events(run, "refused")) == round_ + 1
@@ -61,7 +61,7 @@ def test_limits_too_short_for_an_iteration_end_with_70(forks, trials):
     said = [
         forks(*forks.train("run", "--time-limit", "0.01s"), code=code) for code in (85, 85, 88, 85)
     ]
-    assert "less time than an iteration" in said[2]
+    assert "out of time" in said[2]
     forks(*forks.train())
     trials()
 
@@ -212,7 +212,7 @@ def dead_pid():
 def test_a_stale_lock_of_this_host_is_taken_over_with_a_warning(forks, trials):
     forks(*forks.train("run", "--iterations", "5"))
     forge(forks.folder / "run" / "lock", pid=dead_pid())
-    assert "is taken over: that process ended without a word" in forks(*forks.train())
+    assert "which died without releasing its lock" in forks(*forks.train())
     trials()
 
 

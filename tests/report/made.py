@@ -219,7 +219,7 @@ def made(
         },
         "limits": {"same": 0.7}, "size": topics, "scale": "linear" if linear else "log", "topics": shown, "docs_of": documents * 7,
         "order": order, "merges": merges, "leaf_ids": list(range(topics)),
-        "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
+        "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE started from the principal axes"},
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
         "columns": columns, "best": 0, "dots": dots, "corpus_share": {key: [float(w) for w in weights] for key in ("documents", "words")},
         "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None, "predictions": _predictions(rng),
@@ -246,9 +246,9 @@ METHOD = [
     {"name": "Share", "text": "The part of all words that belongs to a topic: the mean over draws.", "source": None},
     {"name": "Interval", "text": "The 5 % and 95 % quantiles over the kept draws of this chain. They tell how sure this chain is, not what another seed would find.", "source": None},
     {"name": "Relevance", "text": "λ log p(w | topic) + (1 − λ) log p(w | topic) / p(w).", "source": "Sievert and Shirley 2014"},
-    {"name": "Coherence", "text": "NPMI of the ten most probable words over the training documents. 0 is chance.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
+    {"name": "Coherence", "text": "Mean NPMI over all pairs of the ten most probable words, from the training documents that have both words: 0 means that they occur together by chance, 1 always.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
     {"name": "Stable words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
-    {"name": "Distance", "text": "Hellinger: the root of 1 − Σ √(p q). 0 is the same topic, 1 no word in common.", "source": None},
+    {"name": "Distance", "text": "Hellinger distance: square root of 1 - Σ √(p q) over the words. 0 means the same topic, 1 no word in common.", "source": None},
     {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},
     {"name": "Perplexity", "text": "Document completion: each held-out document's topics from 80 % of its words, the rest predicted.", "source": "Wallach et al. 2009"},
 ]  # fmt: skip
@@ -352,7 +352,7 @@ def _trust(found, rhat) -> dict[str, Any]:
         if 4 * n < 3 * of
         else "a further chain would find it in 9 of 10 cases."
         if firm
-        else "a further chain may have it in another form."
+        else "a further chain may find a different form of it."
     )
     good = True if firm else None if 4 * n >= 3 * of else False
     state = {True: "again", None: "partly", False: "alone"}[good]
@@ -517,7 +517,7 @@ def _chains(rng, chains: int) -> dict[str, Any]:
         "count": chains, "names": [f"chain-{c + 1}" for c in range(chains)],
         "sentences": [
             {"good": True, "text": "16 of 20 topics are the same in all 4 chains, with at least 70 % of their probability in common."},
-            {"good": False, "text": "Chain 3 still drifts: train longer first (the same command with a larger budget goes on)."},
+            {"good": False, "text": "Chain 3 still drifts (R-hat of first and second half). Train longer; diagnose --burn-in N ignores early samples."},
         ],
         "traces": {"iterations": list(range(205, 505, 5)), "values": values, "name": "perplexity of one draw"},
     }  # fmt: skip

@@ -170,7 +170,9 @@ def test_from_a_file_the_page_says_what_it_needs(browser, run, tmp_path, monkeyp
 def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
     (tmp_path / "page").mkdir()
     (tmp_path / "page/mine.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"page: has mine\.txt, which belongs to no page"):
+    with pytest.raises(
+        OutputError, match=r"page: the folder has mine\.txt, which is not part of a report"
+    ):
         PageFolder(tmp_path / "page", force=True)
     with pytest.raises(OutputError, match="is a file; name a folder"):
         PageFolder(tmp_path / "page/mine.txt", force=True)
@@ -206,7 +208,7 @@ def test_a_corpus_is_not_taken_for_the_files_of_a_page(run, tmp_path):
         typed = ["report", str(run), "--folder", str(tmp_path / "project"), *force]
         done = CliRunner().invoke(main, typed)
         assert done.exit_code == 73
-        assert "project: has documents, which belongs to no page" in done.output
+        assert "project: the folder has documents, which is not part of a report" in done.output
     assert all(text.read_text() == text.name for text in texts)
 
 
@@ -218,7 +220,7 @@ def test_a_file_of_the_user_between_those_of_a_page_is_left_alone(run, tmp_path)
         folder.finish(b"old page")
     mine.write_text("mine")
     with pytest.raises(
-        OutputError, match=r"has files-\w+/documents/notes\.txt, which belongs to no page"
+        OutputError, match=r"has files-\w+/documents/notes\.txt, which is not part of a report"
     ):
         PageFolder(path, force=True)
     mine.unlink()

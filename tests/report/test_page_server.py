@@ -197,7 +197,7 @@ def test_only_files_of_the_page_are_served(served, folder, name):
     assert status == 404
     assert b"secret" not in answer
     assert headers.items() >= HEADERS.items()
-    assert served.lines == ["refused a request: the page has no such file"]
+    assert served.lines == ["refused a request: the report has no such file"]
 
 
 def test_a_folder_that_is_a_link_is_not_followed(served, folder, tmp_path):
@@ -250,7 +250,7 @@ def test_a_browser_that_leaves_costs_one_line(served, folder, capfd):
     # closed by a reset, which the server meets while it writes
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
-    served.wait_for_line("a browser left before it had the whole answer")
+    served.wait_for_line("a browser closed the connection before it received the whole answer")
     assert capfd.readouterr().err == ""
 
 
@@ -270,7 +270,7 @@ def test_a_request_that_stays_half_sent_is_closed(served, sent, slow, monkeypatc
         else:
             assert not slow
             assert connection.recv(1000) == b""
-    served.wait_for_line("a request was not complete after 1 s: closed")
+    served.wait_for_line("closed a request that was incomplete after 1 s")
     assert len(served.lines) == 1
     assert capfd.readouterr().err == ""
 

@@ -126,7 +126,7 @@ def test_a_name_has_at_most_200_letters(tmp_path):
     path.write_text(json.dumps({"0": "x" * 200}))
     assert read_labels(path, 1)[0].name == "x" * 200
     path.write_text(json.dumps({"0": "x" * 201}))
-    with pytest.raises(CorpusError, match="201 letters: 200 at most"):
+    with pytest.raises(CorpusError, match="201 characters; the maximum is 200"):
         read_labels(path, 1)
     assert seed_words({"x" * 200: ["word"]})
     with pytest.raises(UsageError, match="200"):
@@ -403,8 +403,8 @@ def test_a_script_is_told_of_from_three_tenths_of_the_tokens(count, warned):
             "النظام",
             "in Arabic letters, .*give --stop-words arabic .pip install stopwordsiso., or a file",
         ),
-        ("система", "in Cyrillic letters, .*give a file with one word a line: --stop-words FILE"),
-        ("σύστημα", "in Greek letters, .*give a file"),
+        ("система", "in Cyrillic letters, .*give --stop-words FILE, with one word per line"),
+        ("σύστημα", "in Greek letters, .*give --stop-words FILE"),
         ("हिन्दी", "in Devanagari letters"),
         ("système", None),
     ],
@@ -430,7 +430,7 @@ def test_a_topic_is_inactive_below_fifteen_hundredths_of_the_average(weight, ina
     used = use.use_of_topics(results_of(np.eye(10)), [weight, *[0.1] * 9])
     assert used.inactive == inactive
     assert used.remark == (
-        "1 topic of 10 is hardly used: -k 9, or sgmc search" if inactive else None
+        "1 topic of 10 is hardly used; try -k 9, or 'sgmc search'" if inactive else None
     )
     assert not use.use_of_topics(results_of(np.eye(10), topics=None), [0.01] * 10).inactive
 

@@ -49,7 +49,7 @@ def test_few_long_documents_are_advised_to_be_read_in_pieces(tmp_path):
         text = " ".join(f"word{name}{i % 500}" for i in range(2500))
         (tmp_path / f"{name}.txt").write_text(text + "\n")
     paths = [tmp_path / f"{name}.txt" for name in "abc"]
-    with pytest.raises(CorpusError, match=r"few long documents .* pieces: --chunk 500"):
+    with pytest.raises(CorpusError, match=r"few and long; split them into pieces: --chunk 500"):
         build(tmp_path, *paths, min_df=2, max_df=0.5, stop_words="english")
 
 
@@ -74,10 +74,10 @@ def test_few_and_long_files_are_cut_and_lose_their_licence(tmp_path):
     said, folder = Lines(), books(tmp_path / "books")
     corpus = build(tmp_path, folder, name="cut", log=said)
     assert (
-        "3 long documents cut into 72 pieces of about 500 words (--chunk none keeps them whole)"
+        "3 long documents split into 72 pieces of about 500 words (--chunk none keeps them whole)"
         in said
     )
-    assert "licence of Project Gutenberg left out of 3 documents" in said
+    assert "licence text of Project Gutenberg removed from 3 documents" in said
     assert corpus.documents == 72
     assert not {"licence", "redistribute", "trademark", "gutenberg"} & set(corpus.vocabulary)
     assert CorpusOptions.over(corpus.reading, {}).chunk == 500
@@ -106,11 +106,11 @@ def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
     (tmp_path / "texts" / "001_smith.txt").write_text("mice sleep\n")
     (tmp_path / "m.csv").write_text("file,year\nsmith,2001\n")
     options = {"metadata": str(tmp_path / "m.csv")}
-    sides = "the first is '001_smith.txt'; the first row of no document is 'smith'"
+    sides = "the first is '001_smith.txt'; the first row without a document is 'smith'"
     with pytest.raises(CorpusError, match=sides):
         build(tmp_path, tmp_path / "texts", **options, id_field="file")
     with pytest.raises(
-        CorpusError, match=r"'name' that rows are joined by \(they have 'file', 'year'"
+        CorpusError, match=r"'name', which should match rows .* --id-field: 'file', 'year'"
     ):
         build(tmp_path, tmp_path / "texts", **options, id_field="name")
 
@@ -123,7 +123,7 @@ def test_more_columns_than_there_may_be_are_no_fault_of_a_document(tmp_path):
     for how in ("stop", "skip"):
         with pytest.raises(CorpusError) as caught:
             build(tmp_path, tmp_path / "x.csv", meta_field="all", on_bad_document=how)
-        assert str(caught.value).endswith("columns: instead of all, name the columns to keep")
+        assert str(caught.value).endswith("columns, too many to keep all; name the columns to keep")
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl"])
@@ -144,5 +144,7 @@ def test_utf8_that_was_taken_for_latin_1_is_noticed(tmp_path):
     (tmp_path / "x.txt").write_text(f"{text}\n{text.encode().decode('cp1252', 'ignore')}\n")
     said = Lines()
     build(tmp_path, tmp_path / "x.txt", log=said)
-    assert any(line.startswith("1 document with 'Ã©' in place of 'é'") for line in said.warnings)
+    assert any(
+        line.startswith("1 document with wrong characters such as 'Ã©'") for line in said.warnings
+    )
     assert CorpusOptions(**ALL).encoding == "utf-8"

@@ -89,7 +89,7 @@ def test_pieces_keep_title_and_columns_and_are_called_by_number(posts, tmp_path)
     assert about.pieces(every).tolist() == [1, 2, 0, 0]
     assert [origin.row for origin in about.origins(every)] == [1, 1, 2, 3]
     assert any(
-        line.startswith("1 long document cut into 2 pieces of about 200 words") for line in said
+        line.startswith("1 long document split into 2 pieces of about 200 words") for line in said
     )
     assert not any("warning" in line for line in said)
     assert "\n\n".join(about.texts([0, 1])) == LONG
@@ -147,5 +147,5 @@ def test_a_stream_counts_pieces(posts, tmp_path):
 
 def test_counts_are_not_cut(tmp_path):
     (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
-    with pytest.raises(CorpusError, match=r"counts, whose documents have no order .* --chunk none"):
+    with pytest.raises(CorpusError, match=r"counts cannot be split into pieces; give --chunk none"):
         read(tmp_path / "docword.x.txt", tmp_path / "s", chunk=5)

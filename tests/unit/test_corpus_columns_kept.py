@@ -66,7 +66,7 @@ def test_short_columns_of_json_lines_are_kept(read, tmp_path):
     assert kept["date"][0] == "2001-05-01"
     (line,) = [line for line in log if "kept" in line]
     assert "3 columns kept: party, date, words" in line
-    assert "left out: notes, tags (long or nested)" in line
+    assert "left out: notes, tags (long texts or nested values)" in line
     assert read(path, meta_field="none")[0] == {}
     assert [*read(path, meta_field="words")[0]] == ["words"]
 
@@ -101,7 +101,7 @@ def test_large_columns_of_text_are_left_out(read, tmp_path, monkeypatch):
     path.write_text("text,link,number\n" + "\n".join(lines) + "\n")
     kept, log = read(path)
     assert [*kept] == ["number"]
-    assert any("link (with more than 0 MB of text)" in line for line in log)
+    assert any("link (more than 0 MB of text)" in line for line in log)
 
 
 def test_more_fields_than_columns_are_no_error(read, tmp_path):
@@ -188,7 +188,7 @@ def test_metadata_is_joined_by_names_of_files(read, folder, tmp_path, part, colu
     if part:
         names = ["sp_1990", "sp_1995"]
     assert kept["place"] == [row[name][:9] for name in names]
-    assert any(f"joined by {column!r}" in line for line in log)
+    assert any(f"matched to documents by {column!r}" in line for line in log)
 
 
 def test_metadata_without_names_is_joined_by_order(read, folder, tmp_path):
@@ -197,8 +197,8 @@ def test_metadata_without_names_is_joined_by_order(read, folder, tmp_path):
     table.write_text("place\nBonn\nKiel\n")
     kept, log = read(folder / "a", metadata=str(table))
     assert kept["place"] == ["Bonn", "Kiel"]
-    assert any("matched by order" in line and "'sp_1990.txt'" in line for line in log)
-    with pytest.raises(CorpusError, match=r"2 rows, and 4 documents.*'a/sp_1990.txt'"):
+    assert any("row 1 belongs to document 1" in line and "'sp_1990.txt'" in line for line in log)
+    with pytest.raises(CorpusError, match=r"2 rows and 4 documents.*'a/sp_1990.txt'"):
         read(folder, metadata=str(table))
 
 
@@ -206,7 +206,7 @@ def test_a_row_that_fits_files_of_two_folders_is_refused(read, folder, tmp_path)
     """Red with: one row for two documents."""
     table = tmp_path / "m.csv"
     table.write_text("file,place\nsp_1990.txt,Bonn\nsp_1995.txt,Kiel\n")
-    with pytest.raises(CorpusError, match="give the paths"):
+    with pytest.raises(CorpusError, match="give the full paths"):
         read(folder, metadata=str(table))
 
 
@@ -226,7 +226,7 @@ def test_an_id_is_not_joined_by_its_beginning(read, tmp_path):
     texts, table = tmp_path / "x.jsonl", tmp_path / "m.csv"
     texts.write_text("".join(json.dumps({"id": i, "text": f"mice {i}"}) + "\n" for i in "34"))
     table.write_text("id,party\n3.14,SPD\n4,CDU\n")
-    with pytest.raises(CorpusError, match="1 document without a row in it"):
+    with pytest.raises(CorpusError, match="1 document without a row in this table"):
         read(texts, metadata=str(table), id_field="id")
 
 

@@ -67,7 +67,7 @@ def test_zeros_after_the_last_member_are_padding(kind, tmp_path):
 def test_garbage_after_the_last_member_is_refused(kind, tmp_path):
     path = tmp_path / f"x.txt.{kind}"
     path.write_bytes(COMPRESS[kind](TEXT) + b"garbage")
-    with pytest.raises(CorpusError, match=r"something that is not .* follows"):
+    with pytest.raises(CorpusError, match=r"after the .* data there is other data"):
         read(path, tmp_path / "out" / "s")
     assert not list((tmp_path / "out").glob("*"))
 
@@ -78,7 +78,7 @@ def test_a_cut_file_is_refused_wherever_it_was_cut(kind, keep, tmp_path):
     data = COMPRESS[kind](b"some words here\n" * 50_000)
     path = tmp_path / f"x.txt.{kind}"
     path.write_bytes(data[: int(keep * len(data)) if isinstance(keep, float) else keep])
-    with pytest.raises(CorpusError, match="ends early; the file was cut off") as caught:
+    with pytest.raises(CorpusError, match="data is incomplete") as caught:
         read(path, tmp_path / "s")
     assert caught.value.line is not None
 
@@ -186,7 +186,7 @@ def test_all_kinds_of_frames_of_zstd_are_read(tmp_path, name):
 def test_a_frame_that_ends_early_or_needs_a_dictionary_is_said(tmp_path):
     path = tmp_path / "x.txt.zst"
     path.write_bytes(framed() + skippable(100)[:50])
-    with pytest.raises(CorpusError, match="ends early"):
+    with pytest.raises(CorpusError, match="data is incomplete"):
         read(path, tmp_path / "s")
     dictionary = zstandard.train_dictionary(
         1000, [b"mice %d sleep in winter" % i for i in range(2000)]

@@ -45,14 +45,15 @@ def test_a_transposed_matrix_is_refused_and_read_if_it_is_said(tmp_path, name):
     else:
         path.write_text(TD if name.endswith(".mtx") else UCI)
     (tmp_path / "vocab.td.txt").write_text("\n".join(WORDS))
-    with pytest.raises(CorpusError, match=r"transposed\? \(--transpose\)"):
+    with pytest.raises(CorpusError, match=r"exchanged: try --transpose"):
         read(tmp_path, path)
     corpus = read(tmp_path, path, transpose="on")
     assert dense(corpus) == COUNTS.tolist()
     (tmp_path / "vocab.td.txt").write_text("\n".join([*WORDS, "one"]))
     for turned in ("on", None):
         with pytest.raises(
-            CorpusError, match=r"words?, but the vocabulary .* has 5; give the right"
+            CorpusError,
+            match=r"words?, but the vocabulary .* has 5; give the vocabulary of this file",
         ):
             read(tmp_path, path, transpose=turned)
 
@@ -60,7 +61,7 @@ def test_a_transposed_matrix_is_refused_and_read_if_it_is_said(tmp_path, name):
 def test_formats_of_a_document_a_line_cannot_be_transposed(tmp_path):
     path = tmp_path / "x.ldac"
     path.write_text("2 0:1 1:2\n")
-    with pytest.raises(CorpusError, match="leave --transpose out"):
+    with pytest.raises(CorpusError, match="leave out --transpose"):
         read(tmp_path, path, transpose="on")
 
 
@@ -87,7 +88,7 @@ def test_vocabularies_that_other_programs_write_give_the_words(tmp_path, name):
 def test_ids_of_a_vocabulary_with_gaps_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("0\tcat\t8\n2\tdog\t1\n")
-    with pytest.raises(CorpusError, match="the ids of its words are not 0 to 1"):
+    with pytest.raises(CorpusError, match="the word ids must be 0 to 1"):
         read_vocabulary(path)
 
 
@@ -108,7 +109,9 @@ def test_single_cells_of_10x_are_read_whole(tmp_path, prefix, genes):
         assert dense(corpus) == COUNTS.tolist()
         assert corpus.about.ids([0, 1]) == ["AAA-1", "CCC-1"]
     (folder / f"{prefix}barcodes.tsv").write_text("AAA-1\n")
-    with pytest.raises(CorpusError, match=r"it has 2 columns, but .*barcodes\.tsv 1 line"):
+    with pytest.raises(
+        CorpusError, match=r"the matrix has 2 columns, but .*barcodes\.tsv has 1 line"
+    ):
         read(tmp_path, paths[0])
 
 
@@ -181,7 +184,7 @@ def test_a_table_of_counts_is_no_text(tmp_path):
     """Red with: the column of the word "body" taken for the text."""
     path = tmp_path / "dtm.csv"
     path.write_text("id,body,mice,sleep\n1,0,2,1\n2,1,0,3\n3,2,2,2\n")
-    with pytest.raises(CorpusError, match=r"looks like a table of counts.*\.npz"):
+    with pytest.raises(CorpusError, match=r"looks like a table of counts.*save_npz"):
         read(tmp_path, path)
     path.write_text("document,word,count\n1,mice,2\n1,sleep,1\n2,mice,4\n")
     with pytest.raises(CorpusError, match=r"looks like a table of counts"):

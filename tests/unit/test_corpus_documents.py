@@ -106,9 +106,15 @@ def test_a_page_is_decoded_by_what_is_asked_for_else_by_what_it_says(tmp_path, p
 @pytest.mark.parametrize(
     ("page", "why"),
     [
-        (b"<html>caf\xe9 au lait", "not UTF-8"),
-        (b"<meta charset=shift_jis><p>caf\xfe", "declared as shift_jis, but not valid shift_jis"),
-        (b"<html>" + b"<div>" * 20_000 + b"deep", "20,001 tags of this page are never closed"),
+        (b"<html>caf\xe9 au lait", "not valid UTF-8"),
+        (
+            b"<meta charset=shift_jis><p>caf\xfe",
+            "the page declares the encoding shift_jis, but is not valid",
+        ),
+        (
+            b"<html>" + b"<div>" * 20_000 + b"deep",
+            "this page has 20,001 tags that are never closed",
+        ),
         (b"<html><p " + b"a=1 " * 20_000 + b">x", "a tag of this page has more than 5,000 values"),
     ],
 )
@@ -190,12 +196,15 @@ def entities() -> bytes:
 
 
 BAD = {
-    "cut.docx": (lambda: word_document("a text")[:3000], "no Word document, or damaged"),
-    "none.docx": (lambda: b"PK\x03\x04nothing", "no Word document, or damaged"),
+    "cut.docx": (
+        lambda: word_document("a text")[:3000],
+        "this is not a Word document, or it is damaged",
+    ),
+    "none.docx": (lambda: b"PK\x03\x04nothing", "this is not a Word document, or it is damaged"),
     "locked.docx": (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "protected by a password"),
-    "bomb.docx": (bomb, r"unpacks to 1\d+ bytes, more than 500000 \(--max-line\)"),
-    "cut.pdf": (lambda: pdf_document("a text")[:60], "no PDF, or damaged"),
-    "none.pdf": (lambda: b"nothing", "no PDF, or damaged"),
+    "bomb.docx": (bomb, r"unpacks to 1\d+ bytes, more than 500000; allow more with --max-line"),
+    "cut.pdf": (lambda: pdf_document("a text")[:60], "this is not a PDF, or it is damaged"),
+    "none.pdf": (lambda: b"nothing", "this is not a PDF, or it is damaged"),
     "locked.pdf": (lambda: pdf_document("a text", password="x"), "protected by a password"),
     "large.pdf": (lambda: b"%PDF-" + bytes(500_000), "more than 500000 bytes"),
 }
@@ -269,8 +278,9 @@ def test_several_files_in_paragraphs_are_a_document_each_as_their_folder_is(tmp_
     corpus = read(files, tmp_path / "s", said.append)
     assert corpus.fingerprint == read(tmp_path / "letters", tmp_path / "t").fingerprint
     assert corpus.about.ids(range(5)) == [f"{i}.txt" for i in range(5)]
-    assert (
-        said[0] == "5 files of text: each is a document (--document-is line: each of their lines)"
+    assert said[0] == (
+        "5 text files: each file is a document (--document-is line makes each of their "
+        "lines a document)"
     )
     assert corpus.reading["document-is"] == "file"
 
@@ -280,7 +290,7 @@ def test_either_reading_can_be_asked_for(tmp_path):
     corpus = read(files, tmp_path / "s", said.append, document_is="line")
     assert corpus.documents == 9
     assert said[0] == (
-        "3 files of text: each of their lines is a document (--document-is file: each file)"
+        "3 text files: each line is a document (--document-is file makes each file a document)"
     )
     assert read(files[0], tmp_path / "t", document_is="file").documents == 1
 
@@ -304,7 +314,7 @@ def test_what_a_document_is_goes_by_what_files_look_like(tmp_path, files, text, 
 
 def test_lines_of_a_folder_are_asked_for_by_its_files(tmp_path):
     letters(tmp_path, 2)
-    with pytest.raises(UsageError, match=r"name .*/\*\.txt"):
+    with pytest.raises(UsageError, match=r"give .*/\*\.txt"):
         resolve_document_is([str(tmp_path)], CorpusOptions(document_is="line"))
 
 

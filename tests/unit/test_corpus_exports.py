@@ -95,7 +95,7 @@ def test_a_table_without_abstracts_is_refused_by_its_columns(tmp_path):
 def test_lines_that_are_no_records_are_refused_or_left_out(tmp_path):
     """A line "citations that are not yet labeled by anyone" stands before four works of 10 fields."""
     path = EXPORTS / "abstrackr.csv"
-    with pytest.raises(CorpusError, match=r"abstrackr\.csv:36: a record of 1 field.*skip"):
+    with pytest.raises(CorpusError, match=r"abstrackr\.csv:36: the record has 1 field.*skip"):
         read(path, tmp_path)
     works = [work for work in table("abstrackr.csv") if None not in work.values()]
     corpus = read(path, tmp_path, on_bad_document="skip")

@@ -49,7 +49,9 @@ SWALLOWED = (
 
 def test_a_quote_that_swallows_records_is_an_error_that_names_both_lines(reader):
     """Red with: three documents of five, without a word."""
-    with pytest.raises(CorpusError, match=r"q\.csv:3: a quote opens .* ends in line 5"):
+    with pytest.raises(
+        CorpusError, match=r"q\.csv:3: a quotation mark opens .* is closed in line 5"
+    ):
         reader("q.csv", SWALLOWED, text_field="abstract")
     skipped = reader.texts("q.csv", SWALLOWED, text_field="abstract", on_bad_document="skip")
     assert skipped == ["mice sleep in winter", "fish swim", "dogs bark", "cats meow"]
@@ -60,7 +62,7 @@ def test_a_quote_that_swallows_records_is_an_error_that_names_both_lines(reader)
 def test_line_breaks_within_a_quoted_field_are_counted(reader):
     data = 'id,text,year\n1,"mice,\nsleep, in\nwinter",2001\n2,birds,2002\n3,"a, b\nc, d",2003\n'
     assert reader.texts("x.csv", data)[0] == "mice,\nsleep, in\nwinter"
-    said = "x.csv: 2 records with line breaks in a quoted field"
+    said = "x.csv: 2 records have line breaks within a quoted field"
     assert any(line.endswith(said) for line in reader.lines)
 
 
@@ -113,7 +115,7 @@ def test_a_table_without_a_header_loses_no_document(reader, separator, header):
     assert corpus.about.texts(every(corpus)) == [row[1] for row in ROWS]
     names = [column.name for column in corpus.about.columns]
     assert names == (["year"] if header else ["column1", "column3"])
-    assert any("no header" in line for line in reader.lines) == (not header)
+    assert any("the first row looks like data" in line for line in reader.lines) == (not header)
 
 
 def test_no_header_may_be_asked_for(reader):

@@ -57,7 +57,10 @@ def test_an_array_may_be_in_another_encoding(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[{"text": "a b"}, {"body": "c d"}]', "element 2: no field 'text' .it has 'body'; choose"),
+        (
+            '[{"text": "a b"}, {"body": "c d"}]',
+            "element 2: no field 'text' .the object has 'body'; choose",
+        ),
         ('[{"text": "a b"}, 3]', "element 2: JSON, but not an object"),
         ('["a b", "' + "c d " * 500 + '"]', r"element 2: more than 1000 bytes \(--max-line\)"),
         ('["a b", [5]]', "element 2: JSON, but not an object"),
@@ -76,14 +79,14 @@ def test_a_bad_element_is_named_by_its_number_and_can_be_skipped(tmp_path, text,
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('["a b", "c d"', "element 2: the file ends, and a comma or the array's ] is due"),
-        ('["a b" "c d"]', "element 1: '\"' stands where a comma"),
+        ('["a b", "c d"', "element 2: the file ends, but a comma or the ] of the array"),
+        ('["a b" "c d"]', "element 1: '\"' follows, but a comma"),
         ('["a b", "c d', "element 2: not JSON: Unterminated string"),
         ('["a b", ]', "element 2: not JSON: Expecting value"),
         ('["a b", {"text": nothing}, "c d"]' + " " * 99, "element 2: not JSON: Expecting value"),
-        ('["a b"] ["c d"]', "element 1: something follows the array's end"),
+        ('["a b"] ["c d"]', "element 1: there is text after the end of the array"),
         ('["a b", ' + "[" * 100_000, "element 2: nested too deeply"),
-        ('["a b", ' + "9" * 5_000 + "]", "element 2: not JSON: a number too long"),
+        ('["a b", ' + "9" * 5_000 + "]", "element 2: not JSON: a number is too long"),
         ('["a b", "' + "c d " * 500, r"element 2: more than 1000 bytes"),
         (b'["a b", "caf\xe9"]', "element 1: not UTF-8"),
     ],

@@ -39,7 +39,7 @@ def test_links_names_and_entities_are_no_words_and_are_counted(tmp_path):
         *("mice", "sleep", "in", "winter", "birds", "fly", "write", "to", "or", "see", "cats"),
         *("fish", "dogs", "swim", "café"),
     }
-    line = "2 links, 1 e-mail address, 1 @name, 1 RT left out (--keep-links keeps them)"
+    line = "2 links, 1 e-mail address, 1 @name, 1 RT removed (--keep-links keeps them)"
     assert line in said
     assert corpus.about.texts(every(corpus)) == TWEETS
 
@@ -112,7 +112,7 @@ def test_a_text_that_stands_for_none_is_empty_and_counted(text, tmp_path):
     said = Lines()
     corpus = build(tmp_path, path, log=said)
     assert words(corpus) == {"mice", "sleep"}
-    assert f"2 documents without a text, as it stands for none: '{text}' (2)" in said
+    assert f"2 documents with a placeholder instead of a text, read as empty: '{text}' (2)" in said
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_masked_lines_are_counted_and_new_ones_are_read_alike(tmp_path):
     path.write_text("open /var/log failed 0xdead17\nopen /tmp failed 0xbeef18\n")
     corpus = build(tmp_path, path, log=said, mask=True, numbers="keep")
     assert words(corpus) == {"open", "failed"}
-    assert "2 paths, 2 hexadecimal numbers left out (--mask)" in said
+    assert "2 paths, 2 hexadecimal numbers removed (--mask)" in said
     assert CorpusOptions.over(corpus.reading, {}).mask
 
 

@@ -74,7 +74,7 @@ def test_the_oldest_format_has_its_namespaces_from_titles_and_redirects_from_tex
         "Rye is a grass; bread of rye keeps for weeks.",
     ]
     assert found.log[-1].endswith(
-        "7 pages: 2 articles; left out 2 redirects, 2 of other namespaces, 1 empty"
+        "7 pages: 2 articles; skipped 2 redirects, 2 of other namespaces, 1 empty"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_new_format_says_what_a_page_is_and_what_its_namespaces_are_called():
     found = Reading(DATA / "wiki-0.11.xml")
     assert found.prose == ["Käse ist ein Milchprodukt.\n\nSiehe Molkereien", "Käse reiben"]
     assert found.log[-1].endswith(
-        "5 pages: 2 articles; left out 1 redirect, 2 of other namespaces, 0 empty"
+        "5 pages: 2 articles; skipped 1 redirect, 2 of other namespaces, 0 empty"
     )
 
 
@@ -155,7 +155,7 @@ def test_batches_are_about_a_megabyte_and_lines_are_those_of_pages(tmp_path):
 def test_a_page_above_the_limit_is_a_bad_document(tmp_path):
     text = dump(page("a"), page("b" * 3000), page("c"))
     with pytest.raises(
-        CorpusError, match=r"x\.xml:3: a page with more than 2000 bytes .*--max-line"
+        CorpusError, match=r"x\.xml:3: the page has more than 2000 bytes .*--max-line"
     ):
         read(tmp_path, text, max_line=2000)
     found = read(tmp_path, text, max_line=2000, skip=True)
@@ -174,16 +174,16 @@ def test_a_page_above_the_limit_is_not_missed_where_it_is_no_article(tmp_path):
     [
         ("<?xml version='1.0'?>\n<rss/>", 2, "not a MediaWiki dump: it begins with <rss>"),
         ("<!DOCTYPE page>\n<page></page>", 1, "document type"),
-        (dump(page("a"), page("b & c")), 3, r"not well-formed.*\(after 1 article\)"),
+        (dump(page("a"), page("b & c")), 3, r"not well formed.*\(after 1 article\)"),
         (dump(page("a"), page("b &nbsp; c")), 3, "undefined entity"),
         (dump(page("a")) + "<mediawiki/>", 4, "junk after document"),
         (
             dump(page("a"), page("b", more="<title>" + "t" * 5000 + "</title>")),
             3,
-            "a <title> of more",
+            "an element <title> has more",
         ),
         ("<?xml version='1.0'?>" + " " * 100_000, 1, "no <mediawiki> in the first"),
-        ("<?xml version='1.0'?>\n", 2, "ends early"),
+        ("<?xml version='1.0'?>\n", 2, "the dump is incomplete"),
     ],
 )
 def test_what_is_no_dump_is_refused_with_its_line(tmp_path, text, line, says):
@@ -195,7 +195,7 @@ def test_what_is_no_dump_is_refused_with_its_line(tmp_path, text, line, says):
 
 def test_a_title_may_have_as_many_bytes_as_a_field_and_no_more(tmp_path):
     assert read(tmp_path, dump(page("bread", title="é" * 2048))).raw == ["bread"]
-    with pytest.raises(CorpusError, match="a <title> of more than 4096 bytes"):
+    with pytest.raises(CorpusError, match="an element <title> has more than 4096 bytes"):
         read(tmp_path, dump(page("bread", title="é" * 2048 + "e")))
 
 
@@ -204,7 +204,7 @@ def test_a_dump_that_is_cut_off_says_where_and_after_how_many_articles(tmp_path,
     whole = compress(dump(*[page(f"text {n} " * 9) for n in range(9)]).encode())
     cut = whole[: len(whole) * 2 // 3]
     with pytest.raises(
-        CorpusError, match=r"ends early.*fetch it again|fetch or write it again"
+        CorpusError, match=r"incomplete.*download it again|download or export the file again"
     ) as found:
         read(tmp_path, cut)
     assert found.value.line is not None

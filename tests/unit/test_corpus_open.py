@@ -50,12 +50,12 @@ def test_a_stored_corpus_and_a_file_of_counts_are_one_corpus(tmp_path):
 
 def test_words_and_numbers_are_not_united(tmp_path):
     numbers = uci(tmp_path / "in", "x", None, "1\n2\n1\n1 1 1\n")
-    with pytest.raises(CorpusError, match="others only number them"):
+    with pytest.raises(CorpusError, match="others only word numbers"):
         open_corpus([COUNTS, numbers], CorpusOptions(), store=tmp_path / "s")
 
 
 def test_text_and_counts_are_not_mixed(tmp_path):
-    with pytest.raises(CorpusError, match="either text or counts"):
+    with pytest.raises(CorpusError, match="either all text or all counts"):
         open_corpus([COUNTS, TEXT], CorpusOptions(), store=tmp_path / "s")
 
 

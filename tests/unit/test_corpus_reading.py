@@ -213,7 +213,7 @@ def test_a_reading_that_is_stopped_again_and_again_ends_in_the_same_corpus(
             assert not (tmp_path / "s").exists()
             assert (tmp_path / ".s.tmp" / "progress.json").is_file()
     assert starts > 3
-    assert sum("resuming after" in line for line in said) == starts - 1
+    assert sum("resuming: " in line for line in said) == starts - 1
     assert found.fingerprint == whole.fingerprint
     assert found.provenance == whole.provenance
     assert not (tmp_path / ".s.tmp").exists()

@@ -194,7 +194,7 @@ def test_files_of_two_folders_are_told_apart(tmp_path):
     corpus = build(tmp_path, *both, log=said)
     assert corpus.about.ids([0, 1]) == ["pos/1.txt", "neg/1.txt"]
     assert stream(both, corpus.vocabulary) == ["pos/1.txt", "neg/1.txt"]
-    assert not any("the id of an earlier one" in line for line in said)
+    assert not any("the same id as an earlier document" in line for line in said)
     assert build(tmp_path, tmp_path / "pos", name="p").about.ids([0]) == ["1.txt"]
 
 

@@ -106,8 +106,8 @@ def test_works_are_documents_by_their_abstracts(tmp_path, read, kind):
     assert set(corpus.vocabulary) == {"whales", "of", "the", north, "snow", "and", "ice"}
     assert corpus.about.ids([0, 1]) == ["a1", "c3"]
     assert corpus.about.titles([0, 1]) == ["Whales", "Snow"]
-    assert any("the text is the field" in line for line in said)
-    assert any("1 document with no known word skipped" in line for line in said)
+    assert any("the text is in the field" in line for line in said)
+    assert any("1 document without a known word skipped" in line for line in said)
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "ris", "bib"])
@@ -136,7 +136,10 @@ def test_the_first_sheet_with_rows_is_read_and_named(tmp_path, read):
     corpus, said = read(path)
     assert corpus.vocabulary == ("whales",)
     assert corpus.about.origins([0]) == [("x.xlsx", 3, 1)]
-    assert said[0].endswith("the sheet 'sheet 1' is read, not 'sheet 0', 'sheet 2' (--sheet NAME)")
+    assert said[0].endswith(
+        "only the sheet 'sheet 1' is read, not 'sheet 0', 'sheet 2' (choose another with --sheet "
+        "NAME)"
+    )
 
 
 def test_a_sheet_of_libreoffice_is_read(tmp_path, read):
@@ -153,12 +156,12 @@ def test_a_sheet_of_libreoffice_is_read(tmp_path, read):
 
 
 BAD = {
-    "x.xlsx": (b"PK\x03\x04 no workbook", "no spreadsheet, or damaged"),
-    "x.ris": (b"TY  - JOUR\nTI  - a\n\nTY  - JOUR\nTI  - b\nER  - \n", "2 works begin"),
+    "x.xlsx": (b"PK\x03\x04 no workbook", "not a spreadsheet, or it is damaged"),
+    "x.ris": (b"TY  - JOUR\nTI  - a\n\nTY  - JOUR\nTI  - b\nER  - \n", "2 starts (TY)"),
     "y.ris": (b"TY  - JOUR\nTI  - \xff\nER  - \n", "y.ris:2: not UTF-8"),
     "x.bib": (
         b"@misc{a, abstract={b}}\n@misc{b, title={c\n",
-        "entry 2: no entry of BibTeX, in line 2",
+        "entry 2: not an entry of BibTeX, in line 2",
     ),
     "y.bib": (b"@article{a, title={b}}\n", "no field 'text' (it has 'title', 'id', 'type'"),
 }
@@ -229,7 +232,7 @@ def test_a_folder_that_datasets_saved_is_read(tmp_path, read):
     (folder / "dataset_dict.json").write_text('{"splits": ["train"]}')
     corpus, said = read(folder)
     assert set(corpus.vocabulary) == {"aa", "bb", "cc"}
-    assert "2 files in it and 1 folder below, each a table, with a document a row" in said[0]
+    assert "2 files in it and 1 folder below, each a table with one document per row" in said[0]
     origin = corpus.about.origins([2])[0]
     assert (origin.file, origin.row) == ("news/train/data-00001-of-00002.arrow", 1)
 

@@ -103,7 +103,9 @@ def test_a_corpus_of_dictionary_forms_has_the_stop_words_of_its_language_once(tm
         tmp_path, "The children are in houses\nA house is a house\n", segment="english"
     )
     assert set(corpus.vocabulary) == {"child", "house"}
-    assert re.search(r"cut into words by simplemma [\d.]+; .*stop words \(english\)$", said[0])
+    assert re.search(
+        r"segmented into words by simplemma [\d.]+; stop words removed: english$", said[0]
+    )
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -117,7 +119,7 @@ def test_a_corpus_is_of_the_words_that_were_cut(tmp_path, by_bars):
     """Red with: words cut again by the tokeniser; its stop words left in; a record without it."""
     corpus, said = read(tmp_path, "主题模型|的|3D|the\nกขค|x|主题模型|2018|77\n", segment="thai")
     assert set(corpus.vocabulary) == {"主题模型", "3d", "กขค", "2018"}
-    assert "cut into words by numpy" in said[0]
+    assert "segmented into words by numpy" in said[0]
     assert corpus.reading["segment"] == "thai"
     assert CorpusOptions.over(corpus.reading, {}).cuts == "thai"
 
@@ -178,13 +180,16 @@ def test_what_else_says_what_words_are_is_refused_beside_it(other):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("自然語言處理是電腦科學的領域\n", "looks like Chinese, cut into overlapping pairs"),
+        (
+            "自然語言處理是電腦科學的領域\n",
+            "looks like Chinese, which is split into overlapping pairs",
+        ),
         ("コンピュータの性能を評価することについて\n", "looks like Japanese"),
         (
             "수학은 구조를 다루는 학문이다\n",
-            "looks like Korean, cut at blanks, so that endings stay",
+            "looks like Korean, which is split at spaces, so endings stay",
         ),
-        ("ประเทศไทยมีเมืองหลวงคือกรุงเทพ\n", "looks like Thai, cut at blanks alone"),
+        ("ประเทศไทยมีเมืองหลวงคือกรุงเทพ\n", "looks like Thai, which is split only at spaces"),
     ],
 )
 def test_without_it_a_line_says_how_the_text_was_cut_and_what_to_install(tmp_path, text, said):

@@ -119,7 +119,7 @@ def test_without_a_vocabulary_words_are_numbered_from_one(write, name):
     lines = Lines()
     corpus = read(write(name, SPELLINGS[name][0], None), log=lines.append)
     assert corpus.vocabulary == ("1", "3", "4")
-    assert any("words are named by number, from 1" in line for line in lines)
+    assert any("words are shown as numbers from 1" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -140,7 +140,7 @@ def test_an_id_of_zero_far_down_the_file_means_that_ids_begin_at_zero(write):
     lines = Lines()
     corpus = read(write("x.svmlight", text), log=lines.append)
     assert corpus.totals.word_counts.tolist() == [1, 200_000, 0, 0]
-    assert any("counted from 0" in line for line in lines)
+    assert any("start at 0" in line for line in lines)
 
 
 def test_a_zero_in_a_comment_is_no_id(write):
@@ -155,7 +155,9 @@ def test_a_comment_says_where_ids_begin_whatever_they_are(write):
 
 def test_an_id_of_zero_against_what_the_comment_says_is_wrong(write):
     text = "# Column indices are one-based\n0 1:1\n0 0:1\n"
-    with pytest.raises(CorpusError, match=r":3: word 0, but words were counted from 1"):
+    with pytest.raises(
+        CorpusError, match=r":3: word id 0, but the ids before it were assumed to start at 1"
+    ):
         read(write("x.svmlight", text))
 
 
@@ -190,13 +192,13 @@ def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
     for name in ("lines.STEP", "lines.HEAD"):
         monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
-    with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 after document 5"):
+    with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 follows document 5"):
         read(write("x.mtx", text))
 
 
 def test_words_by_documents_are_found_out_by_the_vocabulary(write):
     text = BANNER + "4 9 1\n1 9 1\n"
-    with pytest.raises(CorpusError, match=r":2: it counts 9 words.*transposed"):
+    with pytest.raises(CorpusError, match=r":2: the file has counts of 9 words.*exchanged"):
         read(write("x.mtx", text))
 
 
@@ -271,16 +273,16 @@ WRONG_ARRAYS = {
     "word 2^63 - 1": ({"indices": np.array([0, 2**63 - 1, 3])}, "is not in 1 to 4"),
     "words of floats": ({"indices": np.array([0.0, 2, 3])}, "indices.npy holds values of type"),
     "indptr falls": ({"indptr": np.array([0, 2, 1, 3])}, "indptr.npy decreases"),
-    "indptr beyond": ({"indptr": np.array([0, 2, 2, 9])}, "beyond the entries"),
+    "indptr beyond": ({"indptr": np.array([0, 2, 2, 9])}, "refers to entries that do not exist"),
     "indptr short": ({"indptr": np.array([0, 2, 3])}, "do not fit: indptr has 3"),
-    "indptr leaves some": ({"indptr": np.array([0, 2, 2, 2])}, "does not span"),
-    "indptr begins late": ({"indptr": np.array([1, 2, 2, 3])}, "does not span"),
+    "indptr leaves some": ({"indptr": np.array([0, 2, 2, 2])}, "does not cover"),
+    "indptr begins late": ({"indptr": np.array([1, 2, 2, 3])}, "does not cover"),
     "data short": ({"data": np.array([2, 1])}, "indices 3, data 2"),
     "shape of three": ({"shape": np.array([3, 4, 1])}, "not a matrix"),
-    "shape negative": ({"shape": np.array([3, -4])}, "more than can be"),
-    "shape too many words": ({"shape": np.array([3, 2**31])}, "more than can be"),
+    "shape negative": ({"shape": np.array([3, -4])}, "is too large"),
+    "shape too many words": ({"shape": np.array([3, 2**31])}, "is too large"),
     "shape lies": ({"shape": np.array([2**40, 4])}, "do not fit"),
-    "block rows": ({"format": np.array(b"bsr")}, "form 'bsr'"),
+    "block rows": ({"format": np.array(b"bsr")}, "format 'bsr'"),
     "a table": ({"data": np.ones((3, 1))}, "data.npy is not a vector"),
     "objects": (objects(), "data.npy is not a plain array"),
     "tokens": ({"data": np.array([2**31 - 1, 1, 4])}, "document 1 has 2147483648 tokens"),
@@ -333,8 +335,8 @@ def misnamed(data: bytes) -> bytes:
     [
         (misnamed, "damaged .'utf-8' codec"),
         (lambda data: data[:-5], "damaged"),
-        (lambda data: __import__("gzip").compress(data), "unpack it"),
-        (lambda data: pickle.dumps(data), "no .npz"),
+        (lambda data: __import__("gzip").compress(data), "decompress it"),
+        (lambda data: pickle.dumps(data), "not an .npz"),
     ],
     ids=["a name that is not UTF-8", "cut", "compressed again", "a pickle"],
 )
@@ -348,7 +350,7 @@ def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
 
 def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, standard_input):
     standard_input(arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes())
-    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
+    with pytest.raises(CorpusError, match=r"<stdin>: .*give the file's name"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
 
 
@@ -363,22 +365,26 @@ def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_pa
 
 WRONG_LINES = {
     "LDA-C: a count of 0": ("x.ldac", "1 0:2\n1 0:0 1:1\n", "a count of 0"),
-    "LDA-C: a blank line": ("x.ldac", "1 0:2\n\n1 1:1\n", "a document without words is a line 0"),
-    "LDA-C: no pair": ("x.ldac", "1 0:2\n2 0:1 wine\n", "'wine' is not a pair id:count"),
-    "LDA-C: a label": ("x.ldac", "1 0:2\n-1 0:1\n", "the number of pairs is '-1'"),
-    "LDA-C: a comment": ("x.ldac", "1 0:2\n1 0:1 # one\n", "'#' is not a pair"),
-    "LDA-C: twice": ("x.ldac", "1 0:2\n3 3:1 0:1 3:1\n", "word 3 comes twice in document 2"),
-    "SVMlight: twice": ("x.svm", "1 1:2\n1 3:1 1:1 3:1\n", "word 3 comes twice in document 2"),
-    "SVMlight: no pair": ("x.svm", "1 1:2\n1 wine\n", "'wine' is not a pair id:count"),
-    "SVMlight: no label": ("x.svm", "1 1:2\nwine 1:1\n", "'wine' is no label"),
-    "SVMlight: a query": ("x.svm", "1 1:2\n1 qid:x 1:1\n", "a query is a whole number"),
-    "Matrix Market: twice": ("x.mtx", BANNER + "1 4 2\n1 3 1\n1 3 1\n", "word 3 comes twice"),
-    "Matrix Market: no banner": ("x.mtx", "\n1 4 1\n1 3 1\n", "is no banner"),
-    "Matrix Market: dense": ("x.mtx", BANNER.replace("coordinate", "array"), "a dense matrix"),
+    "LDA-C: a blank line": ("x.ldac", "1 0:2\n\n1 1:1\n", "write 0 for a document without words"),
+    "LDA-C: no pair": ("x.ldac", "1 0:2\n2 0:1 wine\n", "'wine' is not of the form id:count"),
+    "LDA-C: a label": ("x.ldac", "1 0:2\n-1 0:1\n", "'-1', not the number of pairs"),
+    "LDA-C: a comment": ("x.ldac", "1 0:2\n1 0:1 # one\n", "'#' is not of the form"),
+    "LDA-C: twice": ("x.ldac", "1 0:2\n3 3:1 0:1 3:1\n", "word 3 occurs twice in document 2"),
+    "SVMlight: twice": ("x.svm", "1 1:2\n1 3:1 1:1 3:1\n", "word 3 occurs twice in document 2"),
+    "SVMlight: no pair": ("x.svm", "1 1:2\n1 wine\n", "'wine' is not of the form id:count"),
+    "SVMlight: no label": ("x.svm", "1 1:2\nwine 1:1\n", "'wine' is not a label"),
+    "SVMlight: a query": ("x.svm", "1 1:2\n1 qid:x 1:1\n", "a query must be a whole number"),
+    "Matrix Market: twice": ("x.mtx", BANNER + "1 4 2\n1 3 1\n1 3 1\n", "word 3 occurs twice"),
+    "Matrix Market: no banner": (
+        "x.mtx",
+        "\n1 4 1\n1 3 1\n",
+        "is not the first line of a Matrix Market file",
+    ),
+    "Matrix Market: dense": ("x.mtx", BANNER.replace("coordinate", "array"), "the matrix is dense"),
     "Matrix Market: complex": ("x.mtx", BANNER.replace("integer", "complex"), "'complex'"),
     "Matrix Market: symmetric": ("x.mtx", BANNER.replace("general", "symmetric"), "'symmetric'"),
-    "Matrix Market: no size": ("x.mtx", BANNER + "% nothing\n", "documents words entries"),
-    "Matrix Market: blank": ("x.mtx", BANNER + "1 4 2\n\n1 3 1\n1 4 1\n", "a blank line among"),
+    "Matrix Market: no size": ("x.mtx", BANNER + "% nothing\n", "documents, words and entries"),
+    "Matrix Market: blank": ("x.mtx", BANNER + "1 4 2\n\n1 3 1\n1 4 1\n", "a blank line between"),
 }
 
 

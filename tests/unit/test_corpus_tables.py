@@ -118,7 +118,10 @@ NO_HEADER = {
     "twice but for capitals": ("Body,BODY\naa,bb\n", "it has 'Body', 'BODY'"),
     "blank": ("\n \n", "no field 'text'"),
     "endless name": ("a" * 10**6 + ",b\n1,2\n", "aaa...', 'b'; choose one"),
-    "open quote": ('id,"text\n1,aa\n', "no header: not CSV: a quote is never closed"),
+    "open quote": (
+        'id,"text\n1,aa\n',
+        "the header cannot be read: not CSV: a quotation mark is never closed",
+    ),
 }
 
 
@@ -134,17 +137,22 @@ def test_a_header_without_the_field_says_which_there_are(write, case):
 
 HEAD = 'id,text\n1,"aa\n\n"\n'  # a record of three lines before: the next one begins in line 5
 BAD = {
-    "too few fields": ("aa\n", "a record of 1 field, but the header has 2", "wrong number", 1),
-    "too many fields": ("1,aa,bb\n", "a record of 3 fields", "wrong number", 1),
-    "too many in two lines": ('1,"aa\nbb",\n', "a record of 3 fields", "wrong number", 1),
-    "text after a quote": ('1,"aa"bb\n', "after a closing quote", "not CSV", 1),
+    "too few fields": ("aa\n", "the record has 1 field, but the header has 2", "wrong number", 1),
+    "too many fields": ("1,aa,bb\n", "the record has 3 fields", "wrong number", 1),
+    "too many in two lines": ('1,"aa\nbb",\n', "the record has 3 fields", "wrong number", 1),
+    "text after a quote": ('1,"aa"bb\n', "a closing quotation mark", "not CSV", 1),
     "carriage return": ("1,aa\rbb\n", "carriage return", "not CSV", 1),
     "NUL": ("1,a\0a\n", "a NUL", "NUL", 1),
     "not UTF-8": (b"1,\xffaa\n", "not UTF-8", "not UTF-8", 1),
     "lone surrogate": (b"1,\xed\xa0\x80\n", "not UTF-8", "not UTF-8", 1),
-    "line too long": ("1," + "a" * 200 + "\n", "a line of more than 100 bytes", "line too", 1),
-    "record too long": ('1,"' + "aa \n" * 50 + '"\n', "a record of more than 100", "line too", 51),
-    "open quote": ('1,"aa\n', "quote is never closed", "not CSV", 1),
+    "line too long": ("1," + "a" * 200 + "\n", "the line has more than 100 bytes", "line too", 1),
+    "record too long": (
+        '1,"' + "aa \n" * 50 + '"\n',
+        "the record has more than 100",
+        "line too",
+        51,
+    ),
+    "open quote": ('1,"aa\n', "quotation mark is never closed", "not CSV", 1),
 }
 
 
@@ -240,7 +248,7 @@ def test_a_header_above_the_limit_is_said(tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "x.csv").write_text(f"id,text,{'a' * 100}\n1,aa,b\n")
-    with pytest.raises(CorpusError, match="no header: a line too long"):
+    with pytest.raises(CorpusError, match="the header cannot be read: a line is too long"):
         read(folder / "x.csv", max_line=50, on_bad_document="skip")
 
 
@@ -335,14 +343,14 @@ def test_compressed_parquet_is_refused_with_advice(table):
     path = table(pa.array(["aa"]))
     packed = path.with_name("x.parquet.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(CorpusError, match="unpack it"):
+    with pytest.raises(CorpusError, match="decompress it"):
         read(packed)
 
 
 def test_parquet_on_standard_input_is_refused_with_advice(standard_input, tmp_path):
     pytest.importorskip("pyarrow")
     standard_input(b"PAR1....")
-    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
+    with pytest.raises(CorpusError, match=r"<stdin>: .*give the file's name"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
 
 

@@ -61,7 +61,7 @@ def test_english_stop_words_are_left_out_by_default_and_the_log_says_so(tmp_path
     lines = Lines()
     corpus = read(DATA / "tiny.txt", tmp_path / "s", min_df=1, max_df=1.0, log=lines.append)
     assert not {"the", "and", "in"} & set(corpus.vocabulary)
-    assert any("english stop words left out" in line for line in lines)
+    assert any("English stop words removed" in line for line in lines)
 
 
 def test_stop_words_of_a_file_are_left_out_in_any_case(tmp_path):
@@ -95,8 +95,8 @@ def test_stop_words_may_come_twice_and_lines_may_be_blank(tmp_path):
 @pytest.mark.parametrize(
     ("content", "piece"),
     [
-        (b"\n", "no stop words in the list"),
-        (b"the\n\0\n", "stop.txt:2: a NUL in a list of stop words"),
+        (b"\n", "the list of stop words is empty"),
+        (b"the\n\0\n", "stop.txt:2: a list of stop words has a NUL"),
         (b"the\ncaf\xe9\n", "stop.txt:2: not UTF-8; convert the file"),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_stop_word_of_a_megabyte_is_the_longest(tmp_path):
     (list_of_words := tmp_path / "stop.txt").write_text("e" * 2**20 + "\n")
     assert stop_words(str(list_of_words)).words == {"e" * 2**20}
     list_of_words.write_text("e" * (2**20 + 1) + "\n")
-    with pytest.raises(CorpusError, match="this is no list of words"):
+    with pytest.raises(CorpusError, match="this is not a list of words"):
         stop_words(str(list_of_words))
 
 
@@ -149,9 +149,9 @@ def test_each_pruning_option_keeps_what_it_says(tmp_path, options, kept):
 
 
 def test_when_pruning_leaves_nothing_the_error_says_what_took_it(tmp_path):
-    with pytest.raises(CorpusError, match="--min-df 9 took 5") as caught:
+    with pytest.raises(CorpusError, match="--min-df 9 removed 5") as caught:
         read(DATA / "tiny.txt", tmp_path / "s", min_df=9)
-    assert "the stop words (english) took 3" in str(caught.value)
+    assert "the stop words (english) removed 3" in str(caught.value)
 
 
 def test_a_given_vocabulary_is_taken_whole_in_its_order(tmp_path):
@@ -233,12 +233,12 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
     assert said == [
         f"{folder}: 3 files in it and 1 folder below, each a document",
-        f"{folder}: left out, as only .html, .htm, .xhtml, .docx, .pdf, .eml and .txt files of a folder "
-        "are read: 2 .png, 1 without a suffix, 1 .md",
-        f"{folder}: left out, as hidden: 2 files or folders",
+        f"{folder}: ignored 2 .png, 1 without a suffix, 1 .md: only .html, .htm, .xhtml, .docx, "
+        ".pdf, .eml and .txt files of a folder are read",
+        f"{folder}: ignored 2 files or folders (hidden)",
         f"{folder}: 1 empty file",
-        "1 document with no known word skipped",
-        "1 column kept: folder (--meta-field NAME,... chooses)",
+        "1 document without a known word skipped",
+        "1 column kept: folder (choose others with --meta-field NAME,...)",
     ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 
@@ -265,7 +265,7 @@ def test_a_run_is_no_folder_of_texts(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     for name in ("config.json", "vocab.txt"):
         (tmp_path / name).touch()
-    with pytest.raises(CorpusError, match="a run, not a folder of texts: resume it with"):
+    with pytest.raises(CorpusError, match="a run, not a folder of texts; resume it with"):
         read(tmp_path, tmp_path / "s", **ALL)
 
 
@@ -273,19 +273,19 @@ def test_texts_beside_a_meta_json_of_others_say_what_to_do(tmp_path):
     """Red with: no corpus of sgmc, which nobody had said it was."""
     (tmp_path / "meta.json").write_text("{}")
     (tmp_path / "letter.txt").write_text("dear madam")
-    with pytest.raises(CorpusError, match=r"for a folder of texts, move meta\.json away"):
+    with pytest.raises(CorpusError, match=r"if this is a folder of texts, move meta\.json away"):
         read(tmp_path, tmp_path / "s", **ALL)
 
 
 def test_a_folder_without_texts_is_a_missing_input(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingInputError, match=r"without \.txt files"):
+    with pytest.raises(MissingInputError, match=r"has no texts"):
         read(tmp_path / "empty", tmp_path / "s")
 
 
 def test_a_folder_of_counts_is_refused(tmp_path):
     (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
-    with pytest.raises(CorpusError, match="name the files"):
+    with pytest.raises(CorpusError, match="give the names of the files"):
         read(tmp_path, tmp_path / "out" / "s")
 
 
@@ -319,7 +319,7 @@ BAD_TEXT = {
 BAD_JSON = {
     "not JSON": (b'{"text": ', "not JSON", "not JSON"),
     "malformed UTF-8": (b'{"text": "\xff"}', "not UTF-8", "not UTF-8"),
-    "no field": (b'{"body": "x"}', "no field 'text' (it has 'body'", "field missing"),
+    "no field": (b'{"body": "x"}', "no field 'text' (the object has 'body'", "field missing"),
     "number": (b'{"text": 3}', "not a string but int", "field not a string"),
     "list": (b"[1, 2]", "not an object", "not an object"),
     "surrogate": (b'{"text": "\\ud800"}', "surrogate", "not UTF-8"),
@@ -417,8 +417,8 @@ def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
     for number, what in enumerate([inputs[:1], [str(folder)], inputs]):
         store = tmp_path / f"stored-{number}"
         open_corpus(what, CorpusOptions(**ALL), store=store, log=said.append)
-    (line,) = [line for line in said if "each of their lines is a document" in line]
-    assert line.startswith("2 files of text: ")
+    (line,) = [line for line in said if "each line is a document" in line]
+    assert line.startswith("2 text files: ")
 
 
 def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
@@ -428,8 +428,8 @@ def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
         (tmp_path / name).write_text(text)
     inputs = [str(tmp_path / name) for name in "acb"]
     open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / "s", log=said.append)
-    (line,) = [line for line in said if "there twice" in line]
-    assert line.startswith(f"{inputs[2]}: the same as {inputs[0]}")
+    (line,) = [line for line in said if "occur twice" in line]
+    assert line.startswith(f"{inputs[2]}: has the same content as {inputs[0]}")
 
 
 def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
@@ -442,14 +442,14 @@ def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
     for number, (inputs, wanted) in enumerate(
         [
             ([str(folder)], None),  # files that are alike in a folder are no mistake
-            ([str(folder)] * 2, "2 files are the same as files of earlier inputs"),
-            ([str(folder), file], "its documents are there twice"),
-            ([str(once.path)] * 2, "its documents are there twice"),
+            ([str(folder)] * 2, "2 files have the same content as earlier files"),
+            ([str(folder), file], "its documents occur twice"),
+            ([str(once.path)] * 2, "its documents occur twice"),
         ]
     ):
         said = Lines()
         open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / f"s{number}", log=said.append)
-        lines = [line for line in said.warnings if "there twice" in line]
+        lines = [line for line in said.warnings if "occur twice" in line]
         assert len(lines) == (wanted is not None)
         assert all(wanted in line for line in lines)
 
@@ -489,7 +489,7 @@ def test_the_limit_of_a_line_is_exact_wherever_blocks_are_cut(tmp_path, size):
     assert read(path, tmp_path / "a", **options, max_line=size).documents == 2
     corpus = read(path, tmp_path / "b", **options, max_line=size - 1)
     assert corpus.vocabulary == ("last", "line")
-    with pytest.raises(CorpusError, match=":2: a line of more than"):
+    with pytest.raises(CorpusError, match=":2: the line has more than"):
         read(path, tmp_path / "c", **ALL, max_line=size - 1)
 
 

@@ -83,7 +83,7 @@ def test_a_field_of_a_usual_name_is_the_text_and_the_log_says_so(read, name, fie
     corpus, said = read(name, records)
     assert set(corpus.vocabulary) == {"whales", "of", "ice"}
     assert len(said) >= 1
-    assert f"the text is the field '{field}' (--text-field NAME takes another" in said[0]
+    assert f"the text is in the field '{field}' (choose others with --text-field NAME" in said[0]
     assert corpus.reading["text-field"] == field
 
 
@@ -100,7 +100,7 @@ def test_the_only_long_field_is_the_text(read, name):
     corpus, said = read(name, BOOKS)
     assert "northern" in corpus.vocabulary
     assert "about" not in corpus.vocabulary
-    assert "the text is the field 'remarks'" in said[0]
+    assert "the text is in the field 'remarks'" in said[0]
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
@@ -116,7 +116,7 @@ def test_the_long_text_is_three_times_as_long_as_any_other(read, times, found):
     a = "whale " * 100
     records = [{"notes": a[: round(40 * times)], "place": a[:40]}]
     if found:
-        assert "the text is the field 'notes'" in read("x.jsonl", records)[1][0]
+        assert "the text is in the field 'notes'" in read("x.jsonl", records)[1][0]
     else:
         with pytest.raises(CorpusError, match="choose one with --text-field"):
             read("x.jsonl", records)
@@ -125,7 +125,7 @@ def test_the_long_text_is_three_times_as_long_as_any_other(read, times, found):
 def test_long_texts_of_a_script_without_blanks_are_long(read):
     """Red with: words counted between blanks."""
     records = [{"id": "1", "正文": "鯨在北方的冰下游得很遠" * 6, "題": "鯨"}]
-    assert "the text is the field '正文'" in read("x.csv", records)[1][0]
+    assert "the text is in the field '正文'" in read("x.csv", records)[1][0]
 
 
 def test_what_was_found_is_what_new_documents_are_read_by(read):

@@ -101,7 +101,7 @@ def test_a_pipe_of_counts_without_a_vocabulary_calls_words_by_number(write, tmp_
     path = write("1\n30\n2\n1 20 1\n1 3 1\n", None)
     corpus = read(path, tmp_path / "s", log=lines.append)
     assert corpus.vocabulary == ("3", "20")
-    assert "words are named by number" in lines[0]
+    assert "words are shown as numbers" in lines[0]
 
 
 def test_numbers_keep_numeric_order_whatever_is_seen_first(write, tmp_path):
@@ -150,7 +150,9 @@ def test_a_given_vocabulary_names_the_ids(write, tmp_path):
 
 
 def test_a_longer_vocabulary_is_refused(write, tmp_path):
-    with pytest.raises(CorpusError, match=r"it counts 4 words, but the vocabulary .* has 5"):
+    with pytest.raises(
+        CorpusError, match=r"the file has counts of 4 words, but the vocabulary .* has 5"
+    ):
         read(write(GOOD, "a\nb\nc\nd\ne\n"), tmp_path / "s")
 
 
@@ -166,25 +168,25 @@ WRONG = {
     "header cut": ("3\n4\n", 3, "number of entries"),
     "header not a number": ("3\nx\n5\n1 1 1\n", 2, "number of words"),
     "header negative": ("-3\n4\n5\n1 1 1\n", 1, "number of documents"),
-    "header 10^400": (f"1{'0' * 400}\n4\n5\n1 1 1\n", 1, "more than can be"),
-    "header W 2^31": ("3\n2147483648\n5\n1 1 1\n", 2, "more than can be"),
+    "header 10^400": (f"1{'0' * 400}\n4\n5\n1 1 1\n", 1, "larger than allowed"),
+    "header W 2^31": ("3\n2147483648\n5\n1 1 1\n", 2, "larger than allowed"),
     "D too few": (GOOD.replace("3\n", "2\n", 1), 7, "above 2, the number in the header"),
     "D too many": (GOOD.replace("3\n", "9\n", 1), 1, "promises 9 documents"),
     "D absurd": (GOOD.replace("3\n", "999999999999999999\n", 1), 1, "promises 999,999"),
-    "W too few": (GOOD.replace("\n4\n", "\n3\n", 1), 2, "counts 3 words"),
-    "W too many": (GOOD.replace("\n4\n", "\n5\n", 1), 2, "counts 5 words"),
+    "W too few": (GOOD.replace("\n4\n", "\n3\n", 1), 2, "counts of 3 words"),
+    "W too many": (GOOD.replace("\n4\n", "\n5\n", 1), 2, "counts of 5 words"),
     "NNZ too few": (GOOD.replace("\n5\n", "\n4\n", 1), 8, "promises 4 entries"),
     "NNZ too many": (GOOD.replace("\n5\n", "\n6\n", 1), 8, "promises 6 entries"),
-    "NNZ absurd": (GOOD.replace("\n5\n", "\n99999999999\n", 1), 8, "ends after 5"),
+    "NNZ absurd": (GOOD.replace("\n5\n", "\n99999999999\n", 1), 8, "the file has 5"),
     "two numbers": (GOOD.replace("2 2 4", "2 2"), 6, "three whole numbers"),
     "four numbers": (GOOD.replace("2 2 4", "2 2 4 4"), 6, "three whole numbers"),
     "words in a line": (GOOD.replace("2 2 4", "hello"), 6, "three whole numbers"),
     "blank line": (GOOD.replace("2 2 4", "\n2 2 4"), 6, "blank line"),
-    "documents fall": (GOOD.replace("3 1 1", "1 4 1"), 7, "document 1 after document 2"),
-    "documents return": (GOOD.replace("3 4 1", "2 4 1"), 8, "document 2 after document 3"),
-    "word twice": (GOOD.replace("1 3 1", "1 1 1"), 5, "word 1 comes twice in document 1"),
-    "word twice, apart": ("1\n4\n3\n1 4 1\n1 2 1\n1 2 1\n", 6, "comes twice"),
-    "more entries than words": ("1\n4\n5\n1 1 1\n1 2 1\n1 2 1\n1 3 1\n1 4 1\n", 6, "comes twice"),
+    "documents fall": (GOOD.replace("3 1 1", "1 4 1"), 7, "document 1 follows document 2"),
+    "documents return": (GOOD.replace("3 4 1", "2 4 1"), 8, "document 2 follows document 3"),
+    "word twice": (GOOD.replace("1 3 1", "1 1 1"), 5, "word 1 occurs twice in document 1"),
+    "word twice, apart": ("1\n4\n3\n1 4 1\n1 2 1\n1 2 1\n", 6, "occurs twice"),
+    "more entries than words": ("1\n4\n5\n1 1 1\n1 2 1\n1 2 1\n1 3 1\n1 4 1\n", 6, "occurs twice"),
     "all absent": ("3\n4\n0\n", 1, "promises 3 documents"),
     "nothing": ("0\n4\n0\n", None, "no document has a word"),
     "malformed UTF-8": (GOOD.encode().replace(b"2 2 4", b"2 \xff 4"), 6, "not a whole number"),
@@ -250,10 +252,10 @@ def test_absurd_gaps_between_documents_cost_nothing_in_training(write, tmp_path)
 @pytest.mark.parametrize(
     ("vocabulary", "line", "piece"),
     [
-        ("a\nb\na\nd\n", 3, "'a' is in the vocabulary twice, first in line 1"),
-        ("a\n\nc\nd\n", 2, "blank line"),
+        ("a\nb\na\nd\n", 3, "'a' occurs twice in the vocabulary, first in line 1"),
+        ("a\n\nc\nd\n", 2, "line is blank"),
         ("a\nb\nc\n", 2, "has only 3"),
-        ("", None, "empty vocabulary"),
+        ("", None, "the vocabulary is empty"),
     ],
     ids=["duplicate", "blank", "short", "empty"],
 )
@@ -292,7 +294,7 @@ def test_counts_by_number_are_refused_over_words_that_are_no_numbers_of_columns(
 ):
     """Red with: the column of each count taken for the word that is spelled like its number."""
     path, options = write(GOOD, None), CorpusOptions.over(recorded, {})
-    with pytest.raises(CorpusError, match="words are numbered here, and named in"):
+    with pytest.raises(CorpusError, match="this file has only word numbers, but"):
         open_corpus([str(path)], options, store=tmp_path / "s", match=words)
 
 

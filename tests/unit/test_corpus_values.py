@@ -80,7 +80,10 @@ def test_a_column_of_numbers_may_have_one_in_twenty_other_values_which_are_quote
     kind, values, lines = column_of([*cells, "in press", "in press", "ca. 1999"], tmp_path)
     assert kind == "integer"
     assert values[57:] == [None] * 3
-    assert lines == ["column 'v': 3 values are no numbers and left out: 'in press' (2), 'ca. 1999'"]
+    assert lines == [
+        "column 'v': 3 values are not numbers and are treated as missing: 'in press' (2), 'ca. "
+        "1999'"
+    ]
     (tmp_path / "more").mkdir()
     assert column_of([*cells, *"abcd"], tmp_path / "more")[0] != "integer"
 
@@ -88,7 +91,9 @@ def test_a_column_of_numbers_may_have_one_in_twenty_other_values_which_are_quote
 def test_a_kind_that_a_person_wants_is_strict_but_for_missing_values(tmp_path):
     assert column_of(["2001", "NA"], tmp_path, ":integer")[:2] == ("integer", [2001, None])
     (tmp_path / "strict").mkdir()
-    with pytest.raises(CorpusError, match=r"x\.csv:3: .*'in press', which is no integer"):
+    with pytest.raises(
+        CorpusError, match=r"x\.csv:3: .*'in press', which is not of the kind integer"
+    ):
         column_of(["2001", "in press"], tmp_path / "strict", ":integer")
     (tmp_path / "as_it_is").mkdir()
     kind, values, _ = column_of(["NA", " SPD"], tmp_path / "as_it_is", ":string")
@@ -99,7 +104,8 @@ def test_categories_are_trimmed_and_those_that_differ_in_capitals_alone_are_logg
     kind, values, lines = column_of([" SPD", "SPD", "spd", "CDU"] * 5, tmp_path)
     assert (kind, set(values)) == ("category", {"SPD", "spd", "CDU"})
     assert lines == [
-        "column 'v': categories that differ in capitals alone are kept apart: 'SPD' and 'spd'"
+        "column 'v': these categories differ only in upper and lower case and are kept separate: "
+        "'SPD' and 'spd'"
     ]
 
 
@@ -127,7 +133,7 @@ def test_days_and_months_that_cannot_be_told_apart_need_a_format(tmp_path):
     cells = ["05/06/2001", "07/08/2001"]
     kind, _, lines = column_of(cells, tmp_path)
     assert kind == "string"
-    assert "days and months are ambiguous ('05/06/2001')" in lines[0]
+    assert "which number is the day and which is the month ('05/06/2001')" in lines[0]
     for name, form, first in (("a", "%d/%m/%Y", "2001-06-05"), ("b", "%m/%d/%Y", "2001-05-06")):
         (tmp_path / name).mkdir()
         kind, values, _ = column_of(cells, tmp_path / name, date_format=form)
@@ -157,7 +163,7 @@ def test_numbers_that_stand_for_times_give_slices_of_years(number, day):
 
 
 def test_a_bad_date_is_quoted_itself():
-    with pytest.raises(CorpusError, match=r"'2001-02-30' is no date"):
+    with pytest.raises(CorpusError, match=r"'2001-02-30' is not a date"):
         slicing_of("t", "year", ["2001-01-01", "2001-02-30", "2001-03-01"])
 
 

@@ -67,7 +67,10 @@ def test_numbers_are_no_words_of_a_text_but_years_are(texts, tmp_path):
     corpus = open_corpus([texts], all_words, store=tmp_path / "s", log=said.append)
     assert {"1984", "mp3", "whales"} <= set(corpus.vocabulary)
     assert not {"10", "000", "30", "20th", "007"} & set(corpus.vocabulary)
-    assert "5 numbers left out of the words, except years (--numbers keep keeps them" in said[0]
+    assert (
+        "5 different numbers removed from the vocabulary, except years (--numbers keep keeps them"
+        in said[0]
+    )
     assert corpus.provenance["vocabulary"]["removed"]["numbers"] == 5
 
 

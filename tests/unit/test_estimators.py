@@ -198,7 +198,7 @@ def test_unfitted_model_says_so(counts):
         ({"minibatch": 1.5}, "minibatch >= 1"),
         ({"step_size": (1, 2)}, "A, B, C"),
         ({"random_state": -1}, "random_state >= 0"),
-        ({"holdout": 500}, "leave some to train on"),
+        ({"holdout": 500}, "hold out fewer"),
     ],
 )
 def test_a_wrong_parameter_is_named(changes, message, counts):

@@ -112,7 +112,7 @@ def test_a_time_limit_ends_the_wait_and_nothing_is_left_set(tmp_path):
     clock = iter(range(100))
     with (
         StopFlag(3.0, start=0.0, clock=lambda: float(next(clock))),
-        pytest.raises(Interrupted, match=r"time limit: stopped while .*pipe was waited for"),
+        pytest.raises(Interrupted, match=r"time limit: stopped while waiting for .*pipe"),
     ):
         read_input(tmp_path / "pipe", 10, "list")
     assert while_waiting.get() is None

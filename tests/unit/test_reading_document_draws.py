@@ -91,11 +91,11 @@ def test_a_document_of_a_mixture_has_one_component_drawn_from_its_probabilities(
 
 def test_a_fit_has_no_draws_and_a_mixture_no_intervals(opened):
     """Red with: intervals of the indicators of a mixture, which are 0 or 1."""
-    with pytest.raises(UsageError, match="ovb has no samples: leave --draws out"):
+    with pytest.raises(UsageError, match="ovb has no samples; leave out --draws"):
         interval_steps(opened("ovb"), 20)
     with pytest.raises(UsageError, match="components differ from sample to sample"):
         interval_steps(opened("dpmm"), 20)
-    with pytest.raises(UsageError, match="ovb has no samples, and its documents have no draws"):
+    with pytest.raises(UsageError, match="ovb has no samples, so its documents have no draws"):
         opened("ovb").document_draws(some(opened("ovb")), np.arange(12), [])
 
 

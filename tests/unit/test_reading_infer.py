@@ -213,14 +213,14 @@ def test_row_groups_are_full_and_hold_what_memory_has_room_for(sampled, monkeypa
 
 def test_too_few_samples_have_no_intervals(sampled, results):
     """Red with: intervals of as many samples as there are."""
-    with pytest.raises(UsageError, match="keeps 0 samples, and --draws wants 20 of them"):
+    with pytest.raises(UsageError, match="the run has 0 samples, but --draws needs 20"):
         interval_steps(results, 20)
     assert interval_steps(sampled, 99) == list(range(1, 26))
 
 
 @pytest.mark.parametrize("name", ["theta.csv", "-"])
 def test_what_only_a_table_has_is_refused_of_other_files(name):
-    with pytest.raises(UsageError, match=r"-o .*: --top and --dense are for Parquet"):
+    with pytest.raises(UsageError, match=r"-o .*: --top and --dense apply only to Parquet"):
         check_suffix(name, table=True)
 
 

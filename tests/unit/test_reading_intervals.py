@@ -62,14 +62,14 @@ def test_no_step_and_no_sweeps_make_draws_of_minibatches_the_posteriors(run, swe
     assert not found.faithful
     assert found.noise < 1.5
     assert found.title == "90 % of draws"
-    assert "perhaps off centre" in found.remark()
+    assert "may be off centre" in found.remark()
 
 
 def test_where_no_factor_is_known_none_is_told(run):
     found = Results(run(algo="sgrld", **DEFAULT), 1).spread()
     assert not found.faithful
     assert (found.noise, found.width) == (None, None)
-    assert "is unknown; compare with --exact-sweeps 1000" in found.remark()
+    assert "of unknown size; compare with --exact-sweeps 1000" in found.remark()
 
 
 @pytest.fixture
@@ -131,13 +131,17 @@ def test_a_slim_sample_of_another_model_is_refused(both):
     with both.run.lock():
         both.run.samples.write(3, {**sample, "words": sample["words"] + 48}, top_words=True)
         both.run.samples.write(2, {n: part[:2] for n, part in sample.items()}, top_words=True)
-    with pytest.raises(CheckpointError, match=r"top-words-step-00000003.*has a word beyond the 48"):
+    with pytest.raises(
+        CheckpointError, match=r"top-words-step-00000003.*refers to a word beyond the 48"
+    ):
         both.read_slim(3)
-    with pytest.raises(CheckpointError, match="array 'words' is 2 x 12, and the model's is 4 x 12"):
+    with pytest.raises(
+        CheckpointError, match="array 'words' has the shape 2 x 12, but the model needs 4 x 12"
+    ):
         both.read_slim(2)
     path = both.run.samples.path(step, top_words=True)
     path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")
-    with pytest.raises(CheckpointError, match="is not the sample that was written"):
+    with pytest.raises(CheckpointError, match="was changed since it was written"):
         Results(both.path, 1).read_slim(step)
 
 

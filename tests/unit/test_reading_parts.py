@@ -172,11 +172,9 @@ def test_a_folder_of_something_else_is_refused_and_force_removes_parts_alone(pla
     """Red with: parts of two inferences in one folder; a file of others removed."""
     folder = tmp_path / "p"
     filled(place, folder)
-    with pytest.raises(
-        OutputError, match=r"another inference \(what differs: documents of a part\)"
-    ):
+    with pytest.raises(OutputError, match=r"another inference \(different: documents of a part\)"):
         filled(place, folder, size=300)
-    with pytest.raises(OutputError, match="what differs: format"):
+    with pytest.raises(OutputError, match="different: format"):
         filled(place, folder, ".csv")
     (folder / "mine.txt").write_text("kept")
     assert filled(place, folder, size=750, force=True).documents == ROWS
@@ -195,7 +193,7 @@ def test_an_input_that_was_changed_is_another_inference(place, tmp_path):
     source = place / "x.jsonl"
     old = source.stat()
     os.utime(source, ns=(old.st_atime_ns, old.st_mtime_ns + 10**9))
-    with pytest.raises(OutputError, match="what differs: input"):
+    with pytest.raises(OutputError, match="different: input"):
         filled(place, tmp_path / "p")
     os.utime(source, ns=(old.st_atime_ns, old.st_mtime_ns))
     assert filled(place, tmp_path / "p") == (0, 0)
@@ -237,7 +235,7 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
         (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of others"),
         (
             ["--top", "3", "-o", "p/", "--format", "csv"],
-            "--format csv: --top and --dense are for Parquet",
+            "--format csv: --top and --dense apply only to Parquet",
         ),
     ],
 )

@@ -189,7 +189,7 @@ def test_a_chain_without_a_checkpoint_is_left_out(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "chain-3" / "checkpoints")
     said = run("topics", tmp_path / "run", "--json")
-    assert "chain-3: has no checkpoint that can be read, and is left out" in said.stderr
+    assert "chain-3: has no readable checkpoint and is ignored" in said.stderr
     assert json.loads(said.stdout)["chains"] == 2
 
 

@@ -209,7 +209,7 @@ def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_
         results = Results(tmp_path / "run", 1)
         assert [len(results.read_sample(step)) for step in results.kept()] == [1] * (len(files) - 3)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
+        f"{tmp_path / 'run'}: 2 of {len(files)} samples listed by the newest checkpoint are "
         "missing; results use the remaining samples"
     ]
     assert caplog.records[0].name == "pysgrld.reading.run_record"

@@ -54,7 +54,7 @@ def test_a_sample_that_was_edited_is_refused_by_who_reads_it(run):
     first, second = sorted((run / "samples").iterdir())[:2]
     shutil.copy(second, first)
     results = Results(run, 1)
-    with pytest.raises(CheckpointError, match=f"{first.name}: is not the sample that was written"):
+    with pytest.raises(CheckpointError, match=f"{first.name}: was changed since it was written"):
         score(results, results.held_out(), None, 0)
     first.unlink()
     assert score(results, results.held_out(), None, 0).samples == 7
@@ -67,5 +67,5 @@ def test_scores_of_documents_that_were_trained_on_are_warned_of(run, tmp_path, t
     if not trained_on:
         write_corpus(path, seed=1)
     held_out_of(Results(run, 1), str(path), 0.8, 0, tmp_path / "scratch", told)
-    warned = [line for line in told.lines if "the run was trained on it" in line]
+    warned = [line for line in told.lines if "the run was trained on these documents" in line]
     assert len(warned) == trained_on

@@ -38,9 +38,9 @@ def test_chains_are_counted_that_are_alike_among_each_other(overlaps, expected):
 
 AGAIN, MAY = (
     "a further chain would find it in 9 of 10 cases.",
-    "a further chain may have it in another form.",
+    "a further chain may find a different form of it.",
 )
-MOST = "its values are from these chains."
+MOST = "its values are averages over these chains."
 
 
 def topic(overlap, rhat, found):
@@ -91,4 +91,4 @@ def test_one_chain_does_not_tell_whether_topics_come_back(overlap):
     told = trust(topic(overlap, 1.0, 1), 1, 2.0)
     assert (told.good, told.state) == (None, "once")
     assert told.head == "Trained once:"
-    assert told.text == "whether this topic comes back is not known."
+    assert told.text == "it is unknown whether another chain would find this topic."

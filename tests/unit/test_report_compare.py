@@ -264,9 +264,9 @@ def test_a_comparison_says_itself_in_lines(made):
     assert "3 the same (an overlap of 0.7 or more), 1 alike, 1 split, 1 new" in lines[0]
     assert lines[5].split() == ["0.95", "3", "->", "4,", "5", "king"]
     assert "right minus left -10.0 (95 % interval -13.9 to -6.1)" in made.score.sentence
-    assert made.score.sentence.endswith("the right one predicts better.")
+    assert made.score.sentence.endswith("the right run predicts better.")
     unsure = made.score._replace(error=8.0).sentence
-    assert unsure.endswith("which one predicts better is not sure.")
+    assert unsure.endswith("it is uncertain which run predicts better.")
 
 
 def test_news_are_topics_that_are_new_or_have_another_share(made):
@@ -368,7 +368,7 @@ def test_a_page_says_nothing_of_where_runs_lie(trained, tmp_path):
     path = tmp_path / "running" / "status.json"
     path.write_text(path.read_text().replace('"finished"', '"running"'))
     found = compare(tmp_path / "running", trained / "b")
-    assert "The left run is still training: it is told as of its newest checkpoint." in found.notes
+    assert "The left run is still training; its newest checkpoint is compared." in found.notes
     assert str(tmp_path).encode() not in page_of(found)
 
 
@@ -385,7 +385,7 @@ def test_what_cannot_be_compared_is_said(trained):
 
     with pytest.raises(MismatchError, match="have no word in common"):
         compare(trained / "a", trained / "d")
-    with pytest.raises(UsageError, match="is compared with itself"):
+    with pytest.raises(UsageError, match="cannot be compared with itself"):
         compare(trained / "a", str(trained / "b" / ".." / "a"))
     with pytest.raises(MissingInputError, match="is not a run"):
         compare(trained / "a", trained / "nothing")

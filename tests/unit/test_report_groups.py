@@ -151,5 +151,5 @@ def test_columns_that_are_asked_for_must_be_there_and_have_an_order():
         by_columns(given, ("x",), rows)
     with pytest.raises(UsageError, match="kind category has no order"):
         along_column(given, "part", rows)
-    with pytest.raises(UsageError, match="it kept none"):
+    with pytest.raises(UsageError, match="it has no columns"):
         along_column(about(), "x", rows)

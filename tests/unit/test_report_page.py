@@ -125,7 +125,7 @@ def test_runs_of_every_kind_have_their_regions(runs, kind, regions):
     assert len(blocks["words"]["topic"]) == blocks["words"]["n"].sum()
     unsure = {"mixture", "approximation", "early"}
     assert (found["interval"]["draws"] == 0) == (kind in unsure)
-    assert any("no intervals" in line for line in found["missing"]) == (kind in unsure)
+    assert any("intervals" in line for line in found["missing"]) == (kind in unsure)
     lone = found["topics"][0]
     assert (lone["documents"] is not None) == (kind == "mixture")
     assert (lone["found"] is not None) == (kind == "chains")
@@ -223,14 +223,14 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
     shutil.rmtree(path / "holdout")
     found, _ = main_and_blocks(path)
     assert found["curve"] is None
-    assert any("held-out documents or word counts are gone" in line for line in found["missing"])
+    assert any("held-out documents or word counts are missing" in line for line in found["missing"])
     shutil.rmtree(path / "corpus")
     found, blocks = main_and_blocks(path)
     assert found["docs"] is None
     assert found["along"] is None
     assert "docs" not in blocks
     assert all(t["weight"] is None and t["npmi"] is None for t in found["topics"])
-    assert any("its training corpus is not at" in line for line in found["missing"])
+    assert any("its training corpus is no longer at" in line for line in found["missing"])
     (path / "word-counts.npy").unlink()
     for sample in (path / "samples").iterdir():
         sample.unlink()
@@ -240,7 +240,7 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
     assert found["chains"] is None
     (path / "metrics.jsonl").unlink()
     main_and_blocks(path)
-    with pytest.raises(UsageError, match="the training corpus is not there"):
+    with pytest.raises(UsageError, match="need the training corpus, which is missing"):
         report(path, by=("x",), threads=1)
     shutil.rmtree(path / "checkpoints")
     with pytest.raises(CheckpointError, match="no checkpoint"):
@@ -259,9 +259,9 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
     assert terms.draws == len(run.results.kept())
     told = {entry["name"]: entry["text"] for entry in found["method"]}
-    assert "Of several chains it is the mean of those that have the topic" in told["Probability"]
+    assert "it is the mean over the chains that have the topic" in told["Probability"]
     assert terms.pooled > terms.draws
-    both = f"on disk: {terms.draws} of the first chain, {terms.pooled} of all"
+    both = f"stored draws: {terms.draws} of the first chain, {terms.pooled} of all"
     assert both in told["Interval"]
     drifting = [topic for topic in found["topics"] if topic["trust"]["drift"]]
     assert all(topic["rhat"] >= 1.1 and topic["found"] == [2, 2] for topic in drifting)
@@ -271,7 +271,7 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     assert f"{len(shared)} of {len(found['topics'])} topics found by both chains." in heads
     scores = run.evaluation
     together = scores.kind.show(scores.pooled, scores.pooled.error)
-    said = f"Both chains together have {together}."
+    said = f"Both chains averaged together have {together}."
     assert any(verdict["text"].endswith(said) for verdict in found["verdicts"])
 
 
@@ -291,7 +291,7 @@ def test_a_chain_without_a_checkpoint_is_left_out(runs, tmp_path):
     shutil.rmtree(path / "chain-2" / "checkpoints")
     found, _ = main_and_blocks(path)
     assert found["chains"]["count"] == 1
-    assert found["missing"] == ["chain-2: has no checkpoint that can be read, and is left out"]
+    assert found["missing"] == ["chain-2: has no readable checkpoint and is ignored"]
 
 
 def test_facts_are_the_page_as_plain_values(runs):
@@ -342,11 +342,11 @@ def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
         report(runs("lda"), texts=tmp_path / "nothing.txt", threads=1)
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "text": "w1 w2"}\n')
-    with pytest.raises(CorpusError, match="no document of it has an id of the corpus's"):
+    with pytest.raises(CorpusError, match="no document has an id that occurs in the corpus"):
         report(runs("lda"), texts=other, threads=1)
     table = tmp_path / "table.csv"
     table.write_text("part\na\nb\n")
-    with pytest.raises(CorpusError, match="2 rows, and 80 documents read"):
+    with pytest.raises(CorpusError, match="2 rows and 80 documents"):
         report(runs("lda"), metadata=table, threads=1)
 
 

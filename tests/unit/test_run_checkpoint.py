@@ -233,7 +233,7 @@ def test_a_whole_manifest_with_nonsense_is_refused(
 def test_a_folder_under_another_step_is_refused(run: RunDirectory) -> None:
     save(run, 1)
     folder(run, 1).rename(folder(run, 7))
-    with pytest.raises(CheckpointError, match="records step 1, lies in step-00000007"):
+    with pytest.raises(CheckpointError, match="records step 1, but is in the folder step-00000007"):
         run.load_checkpoint(required=False)
 
 
@@ -411,7 +411,7 @@ def test_large_arrays_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
         file.write(b"\x01")
     np.testing.assert_array_equal(arrays["small"], large[:3])
     assert "large" in arrays
-    with pytest.raises(CheckpointError, match="changed while it was read"):
+    with pytest.raises(CheckpointError, match="changed during reading"):
         arrays["large"]
     (tmp_path / "other").write_bytes(b"")
     with pytest.raises(CheckpointError, match="cannot be read any more"):

@@ -278,7 +278,7 @@ def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirector
 def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
-    with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
+    with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* instead of 1"):
         run.samples.write(1, {"phi": bad}, SAMPLE)
     assert not list((run.path / "samples").iterdir())
 
@@ -286,7 +286,7 @@ def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
 def test_a_sample_is_immutable(run: RunDirectory) -> None:
     run.samples.write(1, {"phi": phi(1)})
     run.samples.write(1, {"phi": phi(1)})
-    with pytest.raises(ValueError, match="another sample"):
+    with pytest.raises(ValueError, match="a different sample"):
         run.samples.write(1, {"phi": phi(2)})
     assert np.array_equal(run.samples.read(1)["phi"], phi(1))
     assert len(list((run.path / "samples").iterdir())) == 1
@@ -544,4 +544,4 @@ def test_what_is_removed_while_a_run_trains_is_made_again(
     assert checkpoint is not None
     assert checkpoint.step == 20
     assert [path.name for path in (run.path / "samples").iterdir()] == ["step-00000020.safetensors"]
-    assert "config.json: was removed, and is written again" in caplog.text
+    assert "config.json: was missing and has been written again" in caplog.text

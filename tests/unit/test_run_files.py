@@ -205,7 +205,7 @@ def test_a_file_system_that_cannot_flush_is_no_error(tmp_path: Path, code: str) 
     [
         (errno.ENOSPC, "free space and try again"),
         (errno.EDQUOT, "free space in your quota and try again"),
-        (errno.EXDEV, "use a folder that lies whole on one file system"),
+        (errno.EXDEV, "use a folder that is on a single file system"),
         (errno.EIO, "the disk or its connection may be faulty: check it, or use another disk"),
         (errno.EROFS, "use another folder"),
     ],

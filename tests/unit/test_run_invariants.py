@@ -55,7 +55,7 @@ def test_unit_vectors_of_any_sign_are_no_topics_and_may_be_kept(run: RunDirector
     run.samples.write(1, {"axes": axes}, UNIT)
     run.samples.write(2, {"phi": axes}, {"phi": UNIT["axes*"]})
     assert np.array_equal(run.samples.read(2, {"phi": UNIT["axes*"]})["phi"], axes)
-    with pytest.raises(NumericalError, match=r"step 3: component 0 has the norm 2 and not 1"):
+    with pytest.raises(NumericalError, match=r"step 3: component 0 has the norm 2 instead of 1"):
         run.samples.write(3, {"axes2": 2 * axes}, UNIT)
     assert run.samples.steps() == [1, 2]
 
@@ -64,7 +64,7 @@ def test_a_name_without_a_wildcard_must_be_in_a_sample(run: RunDirectory) -> Non
     assert required(SAMPLE) == ["phi"]
     run.samples.write(1, {"phi2": np.eye(2)}, SAMPLE)
     assert run.samples.read(1).keys() == {"phi2"}
-    with pytest.raises(CheckpointError, match="integers, phi among them"):
+    with pytest.raises(CheckpointError, match="integers, including phi"):
         run.samples.read(1, SAMPLE)
 
 

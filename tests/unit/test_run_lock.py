@@ -101,7 +101,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_with_a_warning(
         process.kill()
     with caplog.at_level(logging.WARNING), hold(tmp_path / "lock"):
         pass
-    assert f"pid {process.pid} is taken over" in caplog.text
+    assert f"pid {process.pid}, which died" in caplog.text
 
 
 def test_a_number_that_is_used_again_does_not_hold_the_lock(
@@ -110,7 +110,7 @@ def test_a_number_that_is_used_again_does_not_hold_the_lock(
     forge(tmp_path / "lock", pid=os.getppid())
     with hold(tmp_path / "lock"):
         pass
-    assert "taken over" in caplog.text
+    assert "in place of" in caplog.text
 
 
 def test_the_lock_of_another_host_is_not_taken_without_being_told_to(tmp_path: Path) -> None:

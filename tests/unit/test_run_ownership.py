@@ -82,7 +82,9 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     ):
         claim(False)
         (tmp_path / "a").write_text("mine")
-        with pytest.raises(OutputError, match="was written by others since this command began"):
+        with pytest.raises(
+            OutputError, match="was written by another program since this command began"
+        ):
             write(tmp_path / "a", "x")
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
         assert (tmp_path / "a").read_text() == "mine"
@@ -95,7 +97,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_list_of_somebody_else_is_refused_and_a_cut_one_is_read(tmp_path: Path) -> None:
     (tmp_path / LIST).write_text('["shopping"]\n')
-    with pytest.raises(OutputError, match="is no list of files that sgmc wrote"):
+    with pytest.raises(OutputError, match="is not a list of output files written by sgmc"):
         claim_files(tmp_path, ["a"], force=True)
     write(tmp_path / "a", "x")  # a named file needs no list
     assert (tmp_path / LIST).read_text() == '["shopping"]\n'

@@ -125,7 +125,7 @@ def test_auto_without_a_batch_system_is_no_limit(
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
     assert not StopFlag("auto").should_stop(1e9)
-    assert "names no end" in caplog.text
+    assert "does not report when this job ends" in caplog.text
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, float("nan")])

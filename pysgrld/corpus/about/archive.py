@@ -167,7 +167,8 @@ def write_about(
             listed.append(column | {"file": stem})
             if source.role == ID and (again := _again(source, collector.folder / "hashes", firsts)):
                 log(
-                    f"{plural(again, 'document')} with the id of an earlier one; all are kept",
+                    f"{plural(again, 'document')} with the same id as an earlier document; all "
+                    "are kept",
                     Severity.WARNING,
                 )
         automatic.report(collector.left_out, collector.rare())
@@ -220,12 +221,12 @@ class _Automatic:
     def report(self, left_out: Iterable[str], rare: Sequence[str]) -> None:
         """Log the names of the columns that are kept, and of the columns that are left out."""
         reasons = [
-            (self.large, f"with more than {ROOM >> 20} MB of text"),
-            ([*left_out], "long or nested"),
+            (self.large, f"more than {ROOM >> 20} MB of text"),
+            ([*left_out], "long texts or nested values"),
             (rare, f"among the first {MOST}, and in few documents"),
         ]
         others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
-        advice = "--meta-field NAME,... chooses"
+        advice = "choose others with --meta-field NAME,..."
         if self.kept:
             left = f"; left out: {', '.join(others)}" if others else ""
             noun = plural(len(self.kept), "column")
@@ -325,8 +326,8 @@ def write_column(
                 places = [numbers.get(value, -1) for value in block]
                 if len(numbers) > MOST_LEVELS:
                     raise CorpusError(
-                        f"column {name!r} has more than {MOST_LEVELS:,} different values, too many for "
-                        "a category; make it a string (NAME:string)"
+                        f"column {name!r} has more than {MOST_LEVELS:,} different values, too "
+                        "many for categories; read it as text: --meta-field NAME:string"
                     )
                 missing += places.count(-1)
                 yield np.array(places, np.int32)
@@ -347,7 +348,9 @@ def write_column(
                 number = parse(value) if value else None
                 if value and number is None and is_strict:
                     shown = value[:40].decode(errors="replace")
-                    raise CorpusError(f"column {name!r} has {shown!r}, which is no {kind}")
+                    raise CorpusError(
+                        f"column {name!r} has the value {shown!r}, which is not of the kind {kind}"
+                    )
                 if number is None:
                     without.add(value)
                 numbers[value] = none if number is None else number

@@ -33,7 +33,8 @@ class FieldError(Exception):
 def too_many_columns() -> CorpusError:
     """Return the error for documents that have more than `MOST` columns in total."""
     return CorpusError(
-        f"the documents have more than {MOST} columns: instead of all, name the columns to keep"
+        f"the documents have more than {MOST} columns, too many to keep all; name the columns to "
+        "keep"
     )
 
 
@@ -236,8 +237,8 @@ class FieldReader:
                 tag, text = spelled(value, self.typed) if kind in PARSERS else (MISSING, b"")
                 if kind is not None and tag != MISSING and not self.wanted.rules.fits(kind, text):
                     raise FieldError(
-                        f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
-                        f"{name[:40]}:string to keep it as it is"
+                        f"field {name[:40]!r} is {str(value)[:40]!r}, which is not of the kind "
+                        f"{kind}; to keep it as text, write {name[:40]}:string"
                     )
             for column, value in zip(self.columns.values(), values, strict=True):
                 column.append(value)
@@ -296,8 +297,9 @@ class FieldReader:
             raise FieldError(f"field {name!r} (--time) has no value")
         if not rules.fits("time", text) and not rules.fits("real", text):
             raise FieldError(
-                f"field {name!r} (--time) is {str(value)[:40]!r}, which is no number and no date such "
-                "as 1987-06-30 (--date-format %d/%m/%Y: in another notation)"
+                f"field {name!r} (--time) is {str(value)[:40]!r}, which is neither a number nor a "
+                "date such as 1987-06-30; for another notation give --date-format, such as "
+                "%d/%m/%Y"
             )
 
     def fields(self) -> Fields:
@@ -319,7 +321,8 @@ _NESTED = frozenset((list, dict))
 def _not_plain(name: str, value: Any) -> FieldError:
     type_name = "a list" if isinstance(value, list) else "an object"
     return FieldError(
-        f"field {name[:40]!r} is {type_name}, and only plain values can be kept; leave this field out"
+        f"field {name[:40]!r} is {type_name}, but only single values can be kept; leave this "
+        "field out"
     )
 
 

@@ -78,8 +78,8 @@ class Metadata:
             batches = format.read(source, context) if format.fields else None
             if batches is None or isinstance(batches, CountedDocuments):
                 raise CorpusError(
-                    "metadata is CSV, TSV, JSON lines, Parquet or a spreadsheet, and this is "
-                    f"{format.name}",
+                    "metadata must be CSV, TSV, JSON lines, Parquet or a spreadsheet, but this "
+                    f"file is {format.name}",
                     source.label,
                 )
             name = [Path(path).name]
@@ -87,12 +87,12 @@ class Metadata:
                 rows = np.asarray(texts.lines, np.int64)
                 self.collector.add(DocumentDetails(0, name, None, rows, rows, rows, texts.fields))
         if bad.skipped:
-            log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
+            log(f"{path}: {plural(bad.skipped.total(), 'bad row')} ignored")
         if self.named and (ID, "") not in self.collector.columns:
             names = field_names(name for _, name in self.collector.columns)
             raise CorpusError(
-                f"no row has the field {fields.id[:40]!r} that rows are joined by (they have {names}; "
-                "choose one with --id-field)",
+                f"no row has the field {fields.id[:40]!r}, which should match rows to documents; "
+                f"choose another of its fields with --id-field: {names}",
                 path,
             )
 
@@ -126,7 +126,10 @@ class Metadata:
             row_blocks = self._by_id(columns[key][0], names, rows)
             if not self.named:
                 noun = "id" if key[0] == ID else key[1]
-                self.log(f"{self.path}: rows are joined by {noun!r} (--id-field NAME: by another)")
+                self.log(
+                    f"{self.path}: rows are matched to documents by {noun!r} (choose another with "
+                    "--id-field NAME)"
+                )
         match = GrowingFile(self.folder / "match", "<i8")
         used = np.zeros(size, np.bool_)
         without = 0
@@ -141,18 +144,19 @@ class Metadata:
                 if (~used).any():
                     row = np.flatnonzero(~used)[:1]
                     unused_id = _values(columns[key][0], row)[0].decode(errors="replace")
-                    example += f"; the first row of no document is {unused_id[:60]!r}"
+                    example += f"; the first row without a document is {unused_id[:60]!r}"
                 example += ")"
             raise CorpusError(
-                f"{plural(without, 'document')} without a row in it{example}, of {plural(size, 'row')}; "
-                "mend it, or keep them without values with --on-bad-document skip",
+                f"{plural(without, 'document')} without a row in this table of "
+                f"{plural(size, 'row')}{example}; add the rows, or keep these documents without "
+                "values: --on-bad-document skip",
                 self.path,
             )
         if without:
-            self.log(f"{self.path}: {plural(without, 'document')} without a row in it")
+            self.log(f"{self.path}: {plural(without, 'document')} without a row in this table")
         if unused := int((~used).sum()):
             self.log(
-                f"{self.path}: {plural(unused, 'row')} of no document that is in the corpus, left out"
+                f"{self.path}: ignored {plural(unused, 'row')} that match no document of the corpus"
             )
         matched = match.vector()
         return [
@@ -167,8 +171,9 @@ class Metadata:
             positions = places.gather(block)
             if (positions < 0).any():
                 raise CorpusError(
-                    "rows are matched by order, and the corpus has no record of the documents left out "
-                    "when it was built; build it again, or give ids and --id-field",
+                    "rows cannot be matched to documents by their order, because this corpus "
+                    "does not record which documents were left out; build the corpus again, or "
+                    "add a column of ids and name it with --id-field",
                     self.path,
                 )
             yield np.where(positions < self.collector.documents, positions, -1)
@@ -183,28 +188,29 @@ class Metadata:
         size, read = self.collector.documents, self.documents_read
         if self.skipped_in is not None:
             raise CorpusError(
-                f"a bad document was left out, so that the rows of {self.path} cannot be matched by "
-                "order; give them ids, and --id-field",
+                f"a bad document was left out, so the rows of {self.path} cannot be matched to "
+                "documents by their order; add a column of ids and name it with --id-field",
                 self.skipped_in,
             )
         first = next((names.of(block[:1]) for block in rows() if len(block)), None)
         if read is None or size == read:
             if first is not None and first.is_named:
                 self.log(
-                    f"{self.path}: rows are matched by order, as no column has ids or file names: the "
-                    f"first document is {first.called[0][:60]!r}"
+                    f"{self.path}: no column has the documents' ids or file names, so row 1 "
+                    f"belongs to document 1 ({first.called[0][:60]!r}), and so on"
                 )
             return
-        advice = "mend it, or give ids and --id-field"
+        advice = "correct the table, or add a column of ids and name it with --id-field"
         if self._names_first and size == read - 1:
             advice = (
-                "its first line was taken for the columns' names: put a line of names before it"
+                "the first line was read as column names; if it is data, put a line of "
+                "column names before it"
             )
         example = "" if first is None else f" (the first document is {first.called[0][:60]!r})"
         raise CorpusError(
-            f"{plural(size, 'row')}, and {plural(read, 'document')} read, including documents without "
-            f"words{example}: no column has their ids or file names, so rows are matched by order, one "
-            "for each document; " + advice,
+            "no column has the documents' ids or file names, so there must be one row for each "
+            f"document, in the same order; but there are {plural(size, 'row')} and "
+            f"{plural(read, 'document')}, including those without words{example}; " + advice,
             self.path,
         )
 
@@ -245,7 +251,7 @@ class Metadata:
         tables = [_Table(np.concatenate([_hashes(values) for values in pieces]))]
         if again := tables[0].repeated:
             self.log(
-                f"{self.path}: {plural(again, 'row')} with the id of an earlier row, left out",
+                f"{self.path}: ignored {plural(again, 'row')} with the same id as an earlier row",
                 Severity.WARNING,
             )
         stems = ([_stem(v.decode(errors="replace")).encode() for v in p] for p in pieces)
@@ -267,8 +273,8 @@ class Metadata:
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
                             raise CorpusError(
-                                f"a row has the name of {called[:60]!r} and {sample.called[i][:60]!r}: "
-                                "give the paths of the files",
+                                f"the file name in a row fits both {called[:60]!r} and "
+                                f"{sample.called[i][:60]!r}; give the full paths in the table",
                                 self.path,
                             )
             if self._unmatched is None and (row < 0).any():

@@ -339,7 +339,7 @@ def read_as(
     few = len(tally.levels) <= levels and 2 * len(tally.levels) <= tally.documents
     if len(kinds) > 1:
         as_what = "categories" if few else "text"
-        notes.append(f"values of several kinds ({', '.join(kinds)}): kept as {as_what}")
+        notes.append(f"values of different kinds ({', '.join(kinds)}); read as {as_what}")
     if few:
         notes += _alike(tally.levels)
     return ColumnReading("category" if few else "string", integer, True, notes)
@@ -358,7 +358,11 @@ def _alike(levels: set[bytes]) -> list[str]:
         " and ".join(repr(t[:40]) for t in texts) for texts in by_fold.values() if len(texts) > 1
     ]
     shown = "; ".join(alike[:QUOTED]) + ("; ..." if len(alike) > QUOTED else "")
-    return [f"categories that differ in capitals alone are kept apart: {shown}"] if alike else []
+    return (
+        [f"these categories differ only in upper and lower case and are kept separate: {shown}"]
+        if alike
+        else []
+    )
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
@@ -388,8 +392,8 @@ def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReadi
 
 def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
     misfits = tally.rows - fitting
-    is_no = f"is no {noun}" if misfits == 1 else f"are no {noun}s"
-    return f"{plural(misfits, 'value')} {is_no} and left out: {tally.others(bit)}"
+    is_no = f"is not a {noun}" if misfits == 1 else f"are not {noun}s"
+    return f"{plural(misfits, 'value')} {is_no} and are treated as missing: {tally.others(bit)}"
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
@@ -409,12 +413,12 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
         least = tally.rules.share * tally.rows
         if differ and (day == month or (fitting < tally.rows and min(day, month) >= least)):
             reason = (
-                f"days and months are ambiguous ({tally.example(bit, _SAME_DAY)!r}); give "
-                "--date-format %d/%m/%Y or %m/%d/%Y"
+                "it is unclear which number is the day and which is the month "
+                f"({tally.example(bit, _SAME_DAY)!r}); give --date-format %d/%m/%Y or %m/%d/%Y"
             )
             if strict:
                 raise CorpusError(f"column {name[:40]!r}: {reason}")
-            notes.append(f"kept as text, as {reason}")
+            notes.append(f"read as text, because {reason}")
             return None
     if not strict and fitting < tally.rows:
         notes.append(_left(tally, bit, fitting, "date"))

@@ -107,7 +107,7 @@ class Format(NamedTuple):
         """
         if self.refused:
             raise CorpusError(
-                f"this is {self.name}, which is not read; {self.refused}", source.label
+                f"this is {self.name}, which sgmc cannot read; {self.refused}", source.label
             )
         content: Iterator[Texts] | CountedDocuments
         if self.whole:

@@ -116,20 +116,21 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
                         path[-1].remove(element)
             if size > limit + _PIECE:
                 raise CorpusError(
-                    f"more than {limit} bytes (--max-line) without the end of an article",
+                    f"an article has more than {limit} bytes, or no end tag; correct the file, or "
+                    "allow longer articles with --max-line",
                     source.label,
                 )
         parser.close()
     except ElementTree.ParseError as error:
         line = error.position[0]
         raise CorpusError(
-            f"damaged XML ({error.msg.partition(':')[0]}), after {plural(number, 'article')}; fetch or "
-            "write it again",
+            f"damaged XML ({error.msg.partition(':')[0]}) after {plural(number, 'article')}; "
+            "download or export the file again",
             source.label,
             line,
         ) from None
     if not number:
-        raise CorpusError("XML without an article; export it again", source.label)
+        raise CorpusError("this XML file contains no article; export it again", source.label)
 
 
 def _pieces(source: Lines) -> Iterator[bytes]:

@@ -26,7 +26,10 @@ from pysgrld.types import Array, Documents, Int32s, Int64s
 #: The largest allowed count, also the largest allowed word id.
 LARGEST = 2**31 - 1
 #: Advice that follows a message about a non-negative real value.
-REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
+REAL_DATA = (
+    "; for real data round them to multiples of a unit, write whole numbers, and train with "
+    "--link real"
+)
 #: Maximum number of entries held of one document before its repeated words are merged.
 MANY = 2**24
 #: Number of entries sorted in memory at a time, which take 32 MiB.
@@ -69,21 +72,22 @@ def find_words(
     path: str | Path | None = context.beside if option is None else option
     if path is None:
         context.log(
-            f"{source.label}: warning: no vocab.*.txt next to it, so words are named by number, "
-            "from 1; name them with --vocab FILE"
+            f"{source.label}: warning: no file vocab.*.txt next to it, so words are "
+            "shown as numbers from 1; give the words with --vocab FILE"
         )
         return None, NUMBERS
     vocabulary = read_vocabulary(path)
     if words is not None and len(vocabulary) != words:
         only = "only " if len(vocabulary) < words else ""
-        turned = "without it" if context.options.transpose == "on" else "--transpose"
+        turned = "without --transpose" if context.options.transpose == "on" else "--transpose"
         raise CorpusError(
-            f"it counts {plural(words, 'word')}, but the vocabulary {path} has {only}"
-            f"{len(vocabulary):,}; "
+            f"the file has counts of {plural(words, 'word')}, but the vocabulary {path} has "
+            f"{only}{len(vocabulary):,}; "
             + (
-                f"that is its number of documents: transposed? ({turned})"
+                "the file has as many documents, so rows and columns may be exchanged: try "
+                f"{turned}"
                 if documents == len(vocabulary)
-                else "give the right one with --vocab"
+                else "give the vocabulary of this file with --vocab"
             ),
             source.label,
             line,
@@ -119,8 +123,8 @@ def words_of_counts(
     ):
         if len(values) != number:
             raise CorpusError(
-                f"it has {plural(number, name)}, but {path} {plural(len(values), 'line')}; fetch all "
-                "three files again",
+                f"the matrix has {plural(number, name)}, but {path} has "
+                f"{plural(len(values), 'line')}; download all three files again",
                 source.label,
                 line,
             )
@@ -136,13 +140,13 @@ def not_transposed(context: Context, source: Lines) -> None:
     """
     if context.options.transpose == "on":
         raise CorpusError(
-            "each line of this format is a document: leave --transpose out", source.label
+            "each line of this format is a document; leave out --transpose", source.label
         )
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
     """Refuse a file of counts that has a line above the maximum length."""
-    raise CorpusError(f"{message}: this is no file of counts", path, line)
+    raise CorpusError(f"{message}: this is not a file of counts", path, line)
 
 
 def quoted(field: bytes) -> str:
@@ -256,8 +260,10 @@ def canonical(
             twice = np.flatnonzero(same) + 1
             # lexsort is stable, so this is the later of two equal words
             position = twice[np.argmin(order[twice])]
-            message = f"word {words[position] + first} comes twice in document {rows[position]}"
-            raise wrong(f"{message}; add the counts up", int(order[position]))
+            message = f"word {words[position] + first} occurs twice in document {rows[position]}"
+            raise wrong(
+                f"{message}; write one entry with the sum of its counts", int(order[position])
+            )
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
     tokens = np.add.reduceat(counts.astype(np.int64), starts)
     if tokens.max() > LARGEST:
@@ -372,8 +378,8 @@ class Grouping:
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
             raise CorpusError(
-                f"the header promises {plural(self.documents, 'document')}, but the last one with "
-                f"words is {self.last}; the file was cut off, or the header is wrong",
+                f"the header promises {plural(self.documents, 'document')}, but the last document "
+                f"with words is number {self.last}; the file is incomplete, or its header is wrong",
                 self.label,
                 self.header_line,
             )

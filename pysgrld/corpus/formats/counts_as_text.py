@@ -48,8 +48,11 @@ from pysgrld.types import Documents, Int64s
 
 _NAMES = ("documents", "words", "entries")
 _BANNER = b"%%MatrixMarket"
-_UCI = "a UCI file begins with three lines D, W, NNZ"
-_MARKET = "below its comments a Matrix Market file has a line: documents words entries"
+_UCI = "a UCI file begins with three lines: number of documents, number of words, number of entries"
+_MARKET = (
+    "a Matrix Market file has, below its comments, a line with the numbers of documents, "
+    "words and entries"
+)
 #: Notation of counts, by the type named in the banner.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
@@ -103,7 +106,7 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
     fields = (size or b"").split()
     if len(fields) != 3:
         raise CorpusError(
-            f"{quoted(size or b'')} instead of the size; {_MARKET}", source.label, number
+            f"{quoted(size or b'')} is not the size of the matrix; {_MARKET}", source.label, number
         )
     header = _header_of(fields, (number,) * 3, number + 1, source.label, _MARKET)
     entries = _entries(source.label, header, form, False, chain([rest] if rest else [], lines))
@@ -122,26 +125,32 @@ def _banner(line: bytes, label: str) -> int:
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
-            f"{quoted(line)} is no banner; a Matrix Market file begins with "
+            f"{quoted(line)} is not the first line of a Matrix Market file, which is: "
             "%%MatrixMarket matrix coordinate integer general",
             label,
             1,
         )
     if words[2] != b"coordinate":
         raise CorpusError(
-            "a dense matrix (array); write the counts sparse, as %%MatrixMarket matrix "
-            "coordinate integer general",
+            "the matrix is dense (array); write it as a sparse matrix, with the first line: "
+            "%%MatrixMarket matrix coordinate integer general",
             label,
             1,
         )
     if words[4] != b"general":
         raise CorpusError(
-            f"a matrix declared {quoted(words[4])}; a matrix of documents x words is general",
+            f"the matrix is declared as {quoted(words[4])}, but counts of words in documents need "
+            "a matrix declared as general",
             label,
             1,
         )
     if words[3] not in _NUMBERS:
-        raise CorpusError(f"numbers are {quoted(words[3])}; counts are integer", label, 1)
+        raise CorpusError(
+            f"the values are declared as {quoted(words[3])}, but counts must be declared as "
+            "integer",
+            label,
+            1,
+        )
     return _NUMBERS[words[3]]
 
 
@@ -179,8 +188,8 @@ def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
                 position = int(np.argmax(steps < 0))
                 before = int(part.rows[position] - steps[position])
                 raise CorpusError(
-                    f"document {part.rows[position]} after document {before}, while all before were in "
-                    "order; sort the file by document",
+                    f"document {part.rows[position]} follows document {before}, but entries "
+                    "before this line were sorted; sort the file by document",
                     label,
                     None if part.line is None else part.line + position,
                 )
@@ -240,7 +249,7 @@ def _header_of(
         if not field.isdigit():
             raise CorpusError(f"{problem}, not a whole number; {form}", label, line)
         if len(field.lstrip(b"0")) > 18 or (name == "words" and int(field) > LARGEST):
-            raise CorpusError(f"{problem}: more than can be", label, line)
+            raise CorpusError(f"{problem}, larger than allowed", label, line)
         numbers.append(int(field))
     return _Header(numbers[0], numbers[1], numbers[2], lines, first)
 
@@ -272,7 +281,9 @@ def _entries(
     for block in blocks:
         if blank:
             if block.strip():
-                raise CorpusError("a blank line among the entries; take it out", label, blank)
+                raise CorpusError(
+                    "there is a blank line between the entries; remove it", label, blank
+                )
             continue
         rows, words, counts, wrong = parse_entries(
             block, last, header.documents, header.words, form
@@ -280,8 +291,8 @@ def _entries(
         excess = header.entries - seen
         if len(rows) > excess:
             raise CorpusError(
-                f"the header promises {plural(header.entries, 'entry', 'entries')}, but there are more; "
-                f"line {header.lines[2]} is wrong",
+                f"the header promises {plural(header.entries, 'entry', 'entries')}, but there are "
+                f"more; correct line {header.lines[2]}",
                 label,
                 line + excess,
             )
@@ -298,8 +309,8 @@ def _entries(
         line += len(rows)
     if seen < header.entries:
         raise CorpusError(
-            f"the header promises {plural(header.entries, 'entry', 'entries')}, but the file ends "
-            f"after {seen:,}; it was cut off, or line {header.lines[2]} is wrong",
+            f"the header promises {plural(header.entries, 'entry', 'entries')}, but the file has "
+            f"{seen:,}; it is incomplete, or line {header.lines[2]} is wrong",
             label,
             line - 1,
         )
@@ -310,7 +321,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     entry = f"{'two' if form == PATTERN else 'three'} whole numbers, {' '.join(names)}"
     fields = line.split()
     if not fields:
-        return "a blank line among the entries; take it out"
+        return "there is a blank line between the entries; remove it"
     if len(fields) != len(names):
         return f"{quoted(line)} is not an entry: {entry}"
     limits = (header.documents, header.words)
@@ -318,13 +329,13 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
         if not field.isdigit():
             return f"{name} {quoted(field)} is not a whole number of at least 1"
         if not field.strip(b"0"):
-            return f"{name} 0: they begin at 1"
+            return f"{name} is 0, but numbers start at 1"
         if len(field.lstrip(b"0")) > 18 or int(field) > limit:
             return f"{name} {quoted(field)} is above {limit}, the number in the header"
     if form != PATTERN and (reason := wrong_count(fields[2], form == COUNT)):
         return reason
     if int(fields[0]) < last:
-        return f"document {int(fields[0])} after document {last}; sort the file by document"
+        return f"document {int(fields[0])} follows document {last}; sort the file by document"
     return f"{quoted(line)} is not an entry: {entry}"
 
 
@@ -361,7 +372,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:
             first = int(not any(map(_has_zero, ahead.lines(refuse_line))))
-    context.log(f"{source.label}: word ids are read as counted from {first}")
+    context.log(f"{source.label}: word ids are assumed to start at {first}")
     words = None if vocabulary is None else len(vocabulary)
     documents = _documents(source, first, words, True, _explain_svmlight)
     return CountedDocuments(vocabulary, origin, documents, numbered=False)
@@ -434,17 +445,20 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
     """Return the message about an invalid line in LDA-C."""
     fields = line.split()
     if not fields:
-        return "a blank line; a document without words is a line 0"
+        return "the line is blank; write 0 for a document without words"
     if not fields[0].isdigit() or len(fields[0]) > 18:
-        return f"the number of pairs is {quoted(fields[0])}; a line of LDA-C is: N id:count ..."
+        return (
+            f"the first field is {quoted(fields[0])}, not the number of pairs; a line of "
+            "LDA-C is: N id:count ..."
+        )
     for pair in fields[1:]:
         word, colon, count = pair.partition(b":")
         if not colon:
-            return f"{quoted(pair)} is not a pair id:count"
+            return f"{quoted(pair)} is not of the form id:count"
         if reason := _wrong_id(word, first, last) or wrong_count(count, True):
             return reason
     if int(fields[0]) != len(fields) - 1:
-        return f"the line promises {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
+        return f"the line declares {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
     return f"{quoted(line)} is not a line of LDA-C: N id:count ..."
 
 
@@ -453,18 +467,21 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
-            return f"{quoted(fields[0])} is no label; a line of SVMlight is: label id:count ..."
+            return f"{quoted(fields[0])} is not a label; a line of SVMlight is: label id:count ..."
         fields = fields[1:]
     for pair in fields:
         word, colon, count = pair.partition(b":")
         if not colon:
-            return f"{quoted(pair)} is not a pair id:count"
+            return f"{quoted(pair)} is not of the form id:count"
         if word == b"qid":
             if not count.isdigit():
-                return f"{quoted(pair)}: a query is a whole number"
+                return f"{quoted(pair)}: a query must be a whole number"
             continue
         if first and word.isdigit() and not word.strip(b"0"):
-            return f"word 0, but words were counted from 1; begin the file with a line {_COMMENT!r}"
+            return (
+                "word id 0, but the ids before it were assumed to start at 1; begin the file "
+                f"with the line {_COMMENT!r}"
+            )
         if reason := _wrong_id(word, first, last) or wrong_count(count, False):
             return reason
     return f"{quoted(line)} is not a line of SVMlight: label id:count ..."
@@ -475,5 +492,9 @@ def _wrong_id(field: bytes, first: int, last: int) -> str:
     if not field.isdigit():
         return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:
-        return f"word {quoted(field)} is above {last}, the last one of the vocabulary"
-    return f"word {quoted(field)}: they begin at {first}" if int(field) < first else ""
+        return f"word {quoted(field)} is greater than {last}, the last id of the vocabulary"
+    return (
+        f"word {quoted(field)} is too small: word ids start at {first}"
+        if int(field) < first
+        else ""
+    )

@@ -38,9 +38,9 @@ from pysgrld.errors import CorpusError, plural
 #: A cell that is quoted as a whole.
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
-    "expected after": "something stands after a closing quote",
-    "unexpected end": "a quote is never closed",
-    "new-line": "a carriage return stands in the middle of a line",
+    "expected after": "text follows a closing quotation mark",
+    "unexpected end": "a quotation mark is never closed",
+    "new-line": "there is a carriage return within a line",
 }
 
 
@@ -62,8 +62,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     for name in fields.text or ():
         if name not in names:
             raise CorpusError(
-                f"no field {name!r} in the header (it has {field_names(names)}; "
-                "choose one with --text-field, or --header-line N if it is not the header)",
+                f"no field {name!r} in the header (it has {field_names(names)}; choose one with "
+                "--text-field, or choose another header line with --header-line N)",
                 source.label,
                 lines.header,
             )
@@ -71,7 +71,9 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     for name in kept:
         if names.count(name) > 1:
             raise CorpusError(
-                f"more than one field {name[:40]!r} in the header", source.label, lines.header
+                f"the header has more than one field {name[:40]!r}; rename one",
+                source.label,
+                lines.header,
             )
     places = {name: names.index(name) for name in kept}
     places |= {n: names.index(same[0]) for n, same in called_otherwise(fields, names).items()}
@@ -86,7 +88,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             if len(record) != len(names):
                 raise BadDocument(
                     "wrong number of fields",
-                    f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
+                    f"the record has {plural(len(record), 'field')}, but the header has "
+                    f"{len(names)}",
                 )
             text = joined(record[column].encode("utf-8", "surrogateescape") for column in columns)
             batch.add(text, {name: record[place] for name, place in places.items()}, number)
@@ -96,7 +99,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             yield batch.texts()
     if lines.broken:
         context.log(
-            f"{source.label}: {plural(lines.broken, 'record')} with line breaks in a quoted field"
+            f"{source.label}: {plural(lines.broken, 'record')} have line breaks within a quoted "
+            "field"
         )
     if batch:
         yield batch.texts()
@@ -158,8 +162,8 @@ class _RecordLines:
             self.back(1)
             raise BadDocument(
                 "line too long",
-                f"a record of more than {self.limit} bytes (--max-line), or a quote that is never "
-                "closed",
+                f"the record has more than {self.limit} bytes, or a quotation mark that is never "
+                "closed; allow longer records with --max-line",
             )
         return line
 
@@ -192,7 +196,11 @@ def _records(
             reason = next(
                 (reason for piece, reason in _REASONS.items() if piece in str(error)), error
             )
-            advice = " (--quote none reads quotes as letters)" if "quote" in str(reason) else ""
+            advice = (
+                " (--quote none reads quotation marks as plain characters)"
+                if "quote" in str(reason)
+                else ""
+            )
             yield BadDocument("not CSV", f"not CSV: {reason}{advice}"), first
         else:
             if len(lines.record) > 1 and lines.fields:
@@ -207,9 +215,9 @@ def _records(
                 elif _swallows(lines.record, delimiter):
                     lines.back(1)
                     reason = (
-                        f"a quote opens a field here that ends in line {last}, and each line between "
-                        f"has the {lines.fields} fields of a record (--quote none reads quotes as "
-                        "letters)"
+                        f"a quotation mark opens a field here and is closed in line {last}, "
+                        f"but each line between looks like a record of {lines.fields} fields "
+                        "(--quote none reads quotation marks as plain characters)"
                     )
                     yield BadDocument("open quote", reason), first
                     continue
@@ -268,8 +276,8 @@ def _names(
         skipped = source.head.split(b"\n")[: above.lines]
         if any(line.strip() for line in skipped):
             context.log(
-                f"{source.label}: {plural(above.lines, 'line')} above the header left out "
-                "(--header-line N names the line of the header)"
+                f"{source.label}: skipped {plural(above.lines, 'line')} above the header (choose "
+                "another header line with --header-line N)"
             )
     for _ in range(above.lines):
         next(lines, None)
@@ -285,8 +293,8 @@ def _names(
         has_text_names = fields.text and all(name in names for name in fields.text)
         if not has_text_names and is_row(names, rows):
             context.log(
-                f"{source.label}: no header, as the first row looks like the others: fields are "
-                "called column1, column2, ... (--header-line 1 takes it for the header)"
+                f"{source.label}: the first row looks like data, so fields are called column1, "
+                "column2, ... (--header-line 1 uses the first row as header)"
             )
             lines.back(0)
             return delimiter, numbered_names(len(names))
@@ -317,8 +325,10 @@ def _header(
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))
         if isinstance(record, BadDocument):
             if not record.reason:
-                raise CorpusError("no header: a line too long", source.label, number)
-            wrong = wrong or f"no header: {record}"
+                raise CorpusError(
+                    "the header cannot be read: a line is too long", source.label, number
+                )
+            wrong = wrong or f"the header cannot be read: {record}"
             lines.back_to_first()
             continue
         names = [name.strip() for name in record]

@@ -49,7 +49,8 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
             begin = _BEGIN.match(held, start, end.start())
             if begin is None:
                 raise CorpusError(
-                    "text between documents: each begins with <doc> and ends with </doc>; mend the file",
+                    "there is text outside a document; each document must begin with <doc> and "
+                    "end with </doc>",
                     source.label,
                     line + held.count(b"\n", start, end.start()),
                 )
@@ -61,13 +62,14 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         looked = len(held)
         if len(held) > limit:
             raise CorpusError(
-                f"a document of more than {limit} bytes (--max-line), or one that does not end (</doc>)",
+                f"a document has more than {limit} bytes, or no </doc>; correct the file, or "
+                "allow longer documents with --max-line",
                 source.label,
                 line,
             )
     if _BEGIN.match(held) or not _BETWEEN.fullmatch(held):
         raise CorpusError(
-            "the last document does not end (</doc>): the file was cut off; fetch or write it again",
+            "the last document has no </doc>: the file is incomplete; download or export it again",
             source.label,
             line + held[: len(held) - len(held.lstrip())].count(b"\n"),
         )

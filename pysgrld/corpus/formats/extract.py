@@ -85,7 +85,7 @@ def check_tags(data: bytes) -> None:
     still = len(_OPENED.findall(data)) - len(_CLOSED.findall(data))
     if still > DEEPEST:
         raise BadDocument(
-            "nested too deeply", f"{plural(still, 'tag')} of this page are never closed"
+            "nested too deeply", f"this page has {plural(still, 'tag')} that are never closed"
         )
     if any(len(tag[0].split()) > VALUES for tag in _LONG_TAG.finditer(data)):
         raise BadDocument(
@@ -126,7 +126,10 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
     except (UnicodeError, LookupError):
         if encoding == UTF8:
             raise BadDocument("not UTF-8", undecodable(options.encoding)) from None
-        reason = f"declared as {encoding}, but not valid {encoding}; give another --encoding"
+        reason = (
+            f"the page declares the encoding {encoding}, but is not valid {encoding}; give "
+            "the right one with --encoding"
+        )
         raise BadDocument("not in its encoding", reason) from None
 
 
@@ -150,7 +153,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     if data.startswith(_COMPOUND):
         raise BadDocument(
             "protected by a password",
-            "protected by a password, or an old .doc; save it as .docx without one",
+            "the document is protected by a password, or is an old .doc file; save it as .docx "
+            "without a password",
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
@@ -168,7 +172,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         if (n_articles := content.count(_END_OF_ARTICLE)) > 1:
             raise BadDocument(
                 "several articles",
-                f"{n_articles} articles of Nexis; download them again as separate files",
+                f"the file contains {n_articles} articles of Nexis; download them as separate "
+                "files",
             )
         return content.encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
@@ -176,7 +181,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
-            "damaged file", f"no Word document, or damaged ({reason[:120]}); save it again"
+            "damaged file",
+            f"this is not a Word document, or it is damaged ({reason[:120]}); save it again",
         ) from None
 
 
@@ -243,7 +249,7 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
     if size > limit or len(parts) > _MOST_PARTS:
         raise BadDocument(
             "line too long",
-            f"a document that unpacks to {size} bytes, more than {limit} (--max-line)",
+            f"the document unpacks to {size} bytes, more than {limit}; allow more with --max-line",
         )
     target = "word/document.xml"
     with archive.open(parts["_rels/.rels"]) as file:
@@ -277,7 +283,8 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         file = pypdf.PdfReader(BytesIO(data))
         if file.is_encrypted and not file.decrypt(""):
             raise BadDocument(
-                "protected by a password", "protected by a password; save it without one"
+                "protected by a password",
+                "the document is protected by a password; save it without one",
             )
         for page in file.pages:
             pages.append(page.extract_text())
@@ -291,7 +298,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
-            "damaged file", f"no PDF, or damaged ({reason[:120]}); write it again"
+            "damaged file", f"this is not a PDF, or it is damaged ({reason[:120]}); export it again"
         ) from None
     return joined_lines("\n".join(pages)).encode("utf-8", "replace"), None
 

@@ -29,7 +29,9 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     for block in source.blocks():
         data += block
         if len(data) > limit:
-            raise CorpusError(f"a page of more than {limit} bytes (--max-line)", source.label)
+            raise CorpusError(
+                f"the page has more than {limit} bytes; allow more with --max-line", source.label
+            )
     try:
         check_tags(data)
         page = data.decode(UTF8)

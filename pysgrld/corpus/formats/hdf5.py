@@ -58,9 +58,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     """Find the matrix of counts; iteration over the result then reads the entries."""
     not_transposed(context, source)
     if source.path is None or not is_file(source.path):
-        raise CorpusError(
-            "HDF5 is read here and there, which a pipe cannot do; name the file", source.label
-        )
+        raise CorpusError("HDF5 cannot be read from a pipe; give the file's name", source.label)
     try:
         h5py = import_module("h5py")
     except ImportError:
@@ -94,7 +92,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 def _damaged(error: Exception, label: str) -> CorpusError:
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return CorpusError(
-        f"no AnnData or 10x file, or a damaged one ({reason[:100]}); write it again", label
+        f"this is not an AnnData or 10x file, or it is damaged ({reason[:100]}); write it again",
+        label,
     )
 
 
@@ -117,8 +116,8 @@ def _matrix(file: Any, label: str) -> _Matrix:
         return _Matrix("matrix", group, True, documents, words, _strings(genes), ids)
     if not {"X", "obs", "var"} <= set(file):
         raise CorpusError(
-            "HDF5 that is no AnnData (.h5ad) and no matrix of 10x (.h5); save counts with "
-            "scipy.sparse.save_npz",
+            "this HDF5 file is neither AnnData (.h5ad) nor a 10x matrix (.h5); save the counts "
+            "with scipy.sparse.save_npz",
             label,
         )
     ids = _index(file["obs"])
@@ -134,8 +133,8 @@ def _matrix(file: Any, label: str) -> _Matrix:
         form = form.decode() if isinstance(form, bytes) else str(form)
         return _Matrix(name, data, not form.startswith("csc"), len(ids), len(names), names, ids)
     raise CorpusError(
-        f"{' and '.join(name for name, _ in present)} hold no counts (whole numbers of at least 0); save "
-        'them as the layer "counts"',
+        f"{' and '.join(name for name, _ in present)} contain no counts (whole numbers of at least 0); "
+        'save the counts as the layer "counts"',
         label,
     )
 
@@ -174,11 +173,14 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
             if bad.any():
                 i = int(np.argmax(bad))
                 raise CorpusError(
-                    f"{matrix.name}[{rows[i]}, {columns[i]}] is {values[i]}, which is no count",
+                    f"{matrix.name}[{rows[i]}, {columns[i]}] is {values[i]}, which is not a count",
                     label,
                 )
             if len(columns) and not 0 <= columns.min() <= columns.max() < matrix.words:
-                raise CorpusError("a gene that is none of the file; it is damaged", label)
+                raise CorpusError(
+                    "an entry refers to a gene that the file does not have; the file is damaged",
+                    label,
+                )
             yield Entries(
                 rows.astype(np.int64) + 1, columns.astype(np.int32), values.astype(np.int32), None
             )
@@ -194,14 +196,14 @@ def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
     indices, data = matrix.data["indices"], matrix.data["data"]
     major = matrix.documents if matrix.by_rows else matrix.words
     if len(indptr) != major + 1 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
-        raise ValueError("indptr does not fit")
+        raise ValueError("indptr does not match indices")
     for start in range(0, len(indices), PORTION):
         end = min(start + PORTION, len(indices))
         first = np.searchsorted(indptr, np.arange(start, end), side="right") - 1
         second, values = indices[start:end], data[start:end]
         rows, columns = (first, second) if matrix.by_rows else (second, first)
         if len(rows) and not 0 <= rows.min() <= rows.max() < matrix.documents:
-            raise ValueError("a cell that is none of the file")
+            raise ValueError("an entry refers to a cell that the file does not have")
         yield rows, columns, values
 
 

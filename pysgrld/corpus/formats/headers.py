@@ -162,9 +162,7 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 def labels_left_out(label: str, rows: int) -> str:
     """Return the message that rows of labels are left out."""
-    return (
-        f"{label}: {plural(rows, 'row')} of labels below the header left out, as surveys have them"
-    )
+    return f"{label}: skipped {plural(rows, 'row')} of survey labels below the header"
 
 
 def numbered_names(columns: int) -> list[str]:

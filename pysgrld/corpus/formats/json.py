@@ -126,7 +126,8 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     if not texts:
         raise BadDocument(
             "field missing",
-            f"no field {fields[0]!r} (it has {field_names(value)}; choose one with --text-field)",
+            f"no field {fields[0]!r} (the object has {field_names(value)}; choose one with "
+            "--text-field)",
         )
     long = value.get("extended_tweet")
     if (
@@ -215,4 +216,7 @@ def _utf8(text: Any, field: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise BadDocument("not UTF-8", f"field {field!r} has half a surrogate pair") from None
+        raise BadDocument(
+            "not UTF-8",
+            f"field {field!r} has an unpaired surrogate; export the file again as UTF-8",
+        ) from None

@@ -137,12 +137,16 @@ class Elements:
             path = self.enter()
             if path is None:
                 names = field_names(self.names)
-                raise self.fault(f"no text, and no list of objects (it has {names})", 1)
-            log(f"{self.label}: the documents are the elements of {path!r}")
+                raise self.fault(
+                    "the JSON object has neither a text nor a list of objects; its fields are "
+                    f"{names}",
+                    1,
+                )
+            log(f"{self.label}: each element of the list {path!r} is a document")
             self.taken = 0
             yield from self._array()
         if what == ARRAY and self.character() not in ("", ";"):
-            problem = "something follows the array's end; give one array, or JSON lines"
+            problem = "there is text after the end of the array; give a single array, or JSON lines"
             raise self.fault(problem, self.taken)
         for _ in self.blocks:  # read to the end, so that the digest covers the whole file
             pass
@@ -188,10 +192,10 @@ class Elements:
                 if after == "]":
                     break
                 if after != ",":
-                    problem = f"{after!r} stands where" if after else "the file ends, and"
+                    problem = f"{after!r} follows" if after else "the file ends"
                     raise self.fault(
-                        f"{problem} a comma or the array's ] is due after it; mend the file, or write it "
-                        "again",
+                        f"{problem}, but a comma or the ] of the array must follow this element; "
+                        "correct the file",
                         self.taken,
                     )
                 self.at += 1
@@ -214,10 +218,10 @@ class Elements:
                 open_string = error.msg.startswith("Unterminated string")
                 if self.ended or (error.pos + _CERTAIN < len(self.ready) and not open_string):
                     raise self.fault(
-                        f"not JSON: {error.msg}; mend the file, or write it again"
+                        f"not JSON: {error.msg}; correct the file, or export it again"
                     ) from None
             except ValueError:
-                raise self.fault("not JSON: a number too long") from None
+                raise self.fault("not JSON: a number is too long") from None
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(f"more than {self.limit} bytes (--max-line)")

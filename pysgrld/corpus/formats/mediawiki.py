@@ -110,10 +110,12 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
-                        "a tag or a comment that does not end: this is no MediaWiki dump"
+                        "a tag or comment is never closed: this is not a MediaWiki dump"
                     )
                 if not dump.begun and fed > PROLOG:
-                    raise dump.error(f"no <{_ROOT}> in the first {PROLOG} bytes: no MediaWiki dump")
+                    raise dump.error(
+                        f"no <{_ROOT}> in the first {PROLOG} bytes: this is not a MediaWiki dump"
+                    )
                 source.line = dump.parser.CurrentLineNumber - 1
                 if dump.size >= BATCH:
                     yield dump.batch()
@@ -124,8 +126,9 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     if dump.documents:
         yield dump.batch()
     context.log(
-        f"{source.label}: {plural(dump.pages, 'page')}: {plural(dump.articles, 'article')}; left out "
-        f"{plural(dump.redirects, 'redirect')}, {dump.others} of other namespaces, {dump.empty} empty"
+        f"{source.label}: {plural(dump.pages, 'page')}: {plural(dump.articles, 'article')}; "
+        f"skipped {plural(dump.redirects, 'redirect')}, {dump.others} of other namespaces, "
+        f"{dump.empty} empty"
     )
 
 
@@ -179,9 +182,12 @@ class _Dump:
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             if not piece:
-                problem = f"the dump ends early ({reason}); fetch it again"
+                problem = f"the dump is incomplete ({reason}); download it again"
             else:
-                problem = f"not well-formed XML ({reason}); is the dump damaged? fetch it again"
+                problem = (
+                    f"the XML is not well formed ({reason}); the dump may be damaged: "
+                    "download it again"
+                )
             raise CorpusError(problem, self.label, error.lineno) from None
 
     def batch(self) -> Texts:
@@ -197,8 +203,8 @@ class _Dump:
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self.error(
-            "XML with a document type (DTD), which is refused before anything that it declares is "
-            "read: take the text out, and give one document a line"
+            "XML with a document type declaration (DTD) is refused for safety; remove the "
+            "declaration, or extract the texts, one per line"
         )
 
     # -- elements -----------------------------------------------------------------------------
@@ -208,15 +214,18 @@ class _Dump:
         if self.depth == 1:
             if name != _ROOT:
                 raise self.error(
-                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>, and "
-                    "no element in it is plainly a document; write its texts as JSON lines"
+                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>, "
+                    "and it is unclear which elements are documents; write the texts as JSON "
+                    "lines"
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
             # dumps mark redirects from schema version 0.4 on
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
-            raise self.error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
+            raise self.error(
+                f"elements are nested more than {DEPTH} levels deep: this is not a MediaWiki dump"
+            )
         elif self.depth == 2 and name == "page":
             self._new_page()
         elif self.depth == 3 and name == "redirect":
@@ -263,7 +272,10 @@ class _Dump:
         elif self.inside == "text":
             self.parts.clear()
         else:
-            raise self.error(f"a <{self.inside}> of more than {FIELD} bytes: no MediaWiki dump")
+            raise self.error(
+                f"an element <{self.inside}> has more than {FIELD} bytes: this is not a MediaWiki "
+                "dump"
+            )
 
     # -- pages --------------------------------------------------------------------------------
 
@@ -285,7 +297,7 @@ class _Dump:
         elif self.too_long:
             self.context.bad(
                 "line too long",
-                f"a page with more than {limit} bytes of text (--max-line)",
+                f"the page has more than {limit} bytes of text; allow more with --max-line",
                 self.label,
                 self.page_line,
             )

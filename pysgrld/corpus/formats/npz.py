@@ -32,7 +32,7 @@ from pysgrld.options.paths import is_file, refusal_of
 from pysgrld.types import Array, Int64s
 
 _MAGIC = b"PK\x03\x04"
-_ADVICE = "write it with scipy.sparse.save_npz, documents in rows"
+_ADVICE = "write the matrix with scipy.sparse.save_npz, one row per document"
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufSU][0-9]{1,3})', 'fortran_order': (?:True|False), "
     rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), *\} *\n"
@@ -55,7 +55,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         )
         if limit is not None and size > limit:
             raise _WrongError(
-                f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
+                f"it unpacks to {size} bytes, more than --max-input {limit}; if you trust the "
+                "file, allow more"
             )
     entries = _entries(source, form, documents, words)
     sorted_by = "csr"
@@ -75,13 +76,14 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
     """Open the archive; errors due to damage while it is open become an error with the file's name."""
     if source.path is None or not is_file(source.path):
         raise CorpusError(
-            "an .npz is read here and there, which a pipe cannot do; name the file", source.label
+            "an .npz file cannot be read from a pipe; give the file's name", source.label
         )
     try:
         with source.path.open("rb") as file:
             if file.read(4) != _MAGIC:
                 raise CorpusError(
-                    f"no .npz (or a compressed one: unpack it, it is compressed already); {_ADVICE}",
+                    "this is not an .npz file; if it is compressed (.gz, .xz and the like), "
+                    f"decompress it; otherwise {_ADVICE}",
                     source.label,
                 )
             with _tried(zipfile.ZipFile, file) as archive:
@@ -122,7 +124,7 @@ class _Member:
         except KeyError:
             raise _WrongError(f"it has no {self.name}; {_ADVICE}") from None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise _WrongError(f"{self.name} is compressed in an unusual way; {_ADVICE}")
+            raise _WrongError(f"{self.name} has an unknown compression; {_ADVICE}")
         self.file: IO[bytes] = _tried(archive.open, info)
         head = self.file.read(10)
         size = int.from_bytes(head[8:10], "little")
@@ -134,7 +136,9 @@ class _Member:
         if self.dtype.kind not in kinds or (self.dtype.kind in "iuf" and self.dtype.itemsize > 8):
             raise _WrongError(f"{self.name} holds values of type {self.dtype}; {_ADVICE}")
         if info.file_size != 10 + size + math.prod(self.shape) * self.dtype.itemsize:
-            raise _WrongError(f"{self.name} does not have the size in its header; it is damaged")
+            raise _WrongError(
+                f"the size of {self.name} is not the one in its header; the file is damaged"
+            )
 
     def length(self) -> int:
         """Number of values in a vector."""
@@ -146,7 +150,7 @@ class _Member:
         """Read the next n values; after the last value, the checksum is compared."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
-            raise _WrongError(f"{self.name} ends early; it is damaged")
+            raise _WrongError(f"{self.name} is incomplete; the file is damaged")
         return np.frombuffer(data, self.dtype)
 
 
@@ -154,19 +158,20 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
     """Return the storage format of the matrix, and its numbers of documents and words."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
-        raise _WrongError(f"format.npy is not the name of a format; {_ADVICE}")
+        raise _WrongError(f"format.npy does not name a sparse format; {_ADVICE}")
     value = member.take(1)[0]
     form = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     if form not in ("csr", "csc", "coo"):
         raise _WrongError(
-            f"a sparse matrix of the form {form[:10]!r}; turn it into csr (X.tocsr()) and save it again"
+            f"the sparse format {form[:10]!r} cannot be read; convert the matrix to csr "
+            "(X.tocsr()) and save it again"
         )
     member = _Member(archive, "shape", "iu")
     shape = [int(n) for n in member.take(member.length())] if member.length() <= 8 else []
     if len(shape) != 2:
         raise _WrongError(f"it is not a matrix; {_ADVICE}")
     if not (0 <= shape[0] < 2**62 and 0 <= shape[1] <= LARGEST):
-        raise _WrongError(f"it has the shape {shape[0]} x {shape[1]}: more than can be")
+        raise _WrongError(f"its shape {shape[0]} x {shape[1]} is too large")
     return form, shape[0], shape[1]
 
 
@@ -199,14 +204,16 @@ def _compressed(
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
-            f"arrays do not fit: indptr has {indptr.length()} values, indices {indices.length()}, "
-            f"data {entries}, for {major} rows or columns"
+            f"the arrays do not fit: indptr has {indptr.length()} values, indices "
+            f"{indices.length()}, data {entries}, for {major} rows or columns"
         )
     before = int(indptr.take(1)[0])
     for start in range(0, major, PORTION):
         ends = indptr.take(min(PORTION, major - start)).astype(np.int64)
         if before < 0 or np.any(np.diff(ends, prepend=before) < 0) or ends[-1] > entries:
-            raise _WrongError("indptr.npy decreases, or points beyond the entries; it is damaged")
+            raise _WrongError(
+                "indptr.npy decreases, or refers to entries that do not exist; the file is damaged"
+            )
         if start == 0 and before != 0:
             break
         ids = np.arange(start, start + len(ends), dtype=np.int64)
@@ -218,7 +225,7 @@ def _compressed(
             yield np.repeat(ids, lengths), indices.take(end - begin).astype(np.int64)
         before = last
     if before != entries:
-        raise _WrongError("indptr.npy does not span the entries; it is damaged")
+        raise _WrongError("indptr.npy does not cover all entries; the file is damaged")
 
 
 def _coordinates(
@@ -228,8 +235,8 @@ def _coordinates(
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
-            f"arrays do not fit: {plural(row.length(), 'row')}, {plural(col.length(), 'column')}, "
-            f"{plural(entries, 'value')}"
+            f"the arrays do not fit: {plural(row.length(), 'row')}, "
+            f"{plural(col.length(), 'column')}, {plural(entries, 'value')}"
         )
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)
@@ -243,7 +250,8 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             i = int(np.argmax((ids < 0) | (ids >= size)))
             where = f" in document {int(rows[i]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, the range by shape.npy"
+                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, the range given by "
+                "shape.npy"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)

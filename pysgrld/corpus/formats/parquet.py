@@ -34,13 +34,14 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
     The numbers of rows, counted from 1, are the line numbers.
     """
-    path = _path(source, "Parquet", "is read from its end, which a pipe cannot do")
+    path = _path(source, "Parquet", "cannot be read from a pipe")
     import pyarrow.parquet as pq
 
     with path.open("rb") as file:
         if file.read(4) != _MAGIC:
             raise CorpusError(
-                "no Parquet (or a compressed file: unpack it, it is compressed already)",
+                "this is not a Parquet file; if it is compressed (.gz, .xz and the like), "
+                "decompress it",
                 source.label,
             )
     # With a buffer, a column of a row group is read page by page and not at once.
@@ -61,8 +62,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             size = chunk.total_uncompressed_size
             if size > max(SMALL, RATIO * chunk.total_compressed_size):
                 raise CorpusError(
-                    f"column {chunk.path_in_schema[:40]!r} unpacks to {size} bytes; allow it by "
-                    "--max-input if it is no bomb",
+                    f"column {chunk.path_in_schema[:40]!r} unpacks to {size} bytes; if you trust "
+                    "the file, allow more with --max-input",
                     source.label,
                 )
     # A column that is small thanks to its dictionary stays encoded: decoding copies a text per row.
@@ -81,8 +82,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
         if limit is not None and size > limit:
             raise CorpusError(
-                f"the selected columns unpack to {size} bytes, more than --max-input {limit}; "
-                "allow more if it is no bomb",
+                f"the selected columns unpack to {size} bytes, more than --max-input {limit}; if "
+                "you trust the file, allow more",
                 source.label,
             )
         total, rows = path.stat().st_size, max(table.metadata.num_rows, 1)
@@ -106,7 +107,7 @@ def _is_coded(chunk: Any) -> bool:
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document per row of an Arrow file or stream, as saved by Hugging Face's datasets."""
-    path = _path(source, "Arrow", "is read as it lies on the disk")
+    path = _path(source, "Arrow", "cannot be read from a pipe or a compressed file")
     import pyarrow as pa
 
     with _told_of_damage(source, "Arrow"), pa.memory_map(str(path)) as mapped:
@@ -170,7 +171,8 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
                 size += max(length, struct.unpack_from("<q", body, begin)[0])
         if size > max(SMALL, RATIO * body.size):
             raise CorpusError(
-                f"batch {number} unpacks to {size} bytes; allow it by --max-input if it is no bomb",
+                f"batch {number} unpacks to {size} bytes; if you trust the file, allow more with "
+                "--max-input",
                 label,
             )
 
@@ -190,7 +192,7 @@ def _path(source: Lines, kind: str, how: str) -> Path:
             f"{source.label}: reading {kind} needs PyArrow: pip install pyarrow"
         )
     if source.path is None or not is_file(source.path):
-        raise CorpusError(f"{kind} {how}; name the file", source.label)
+        raise CorpusError(f"{kind} {how}; give the file's name", source.label)
     return source.path
 
 
@@ -341,13 +343,17 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
         ):
             continue
         if schema.names.count(name) > 1:
-            raise CorpusError(f"more than one column {name[:40]!r}", label)
+            raise CorpusError(
+                f"the table has the table has more than one column {name[:40]!r}; rename one; "
+                "rename one",
+                label,
+            )
         if not kind.is_nested(_type_of(schema, name)):
             names.append(name)
         elif name in fields.columns or name in fields.named or fields.everything:
             raise CorpusError(
-                f"column {name[:40]!r} is {_type_of(schema, name)}, and only plain values can "
-                "be kept; leave this column out",
+                f"column {name[:40]!r} is {_type_of(schema, name)}, but only single values can be "
+                "kept; leave this column out",
                 label,
             )
     return names
@@ -390,15 +396,16 @@ def _texts(
             unpacked += len(text)
             if unpacked > most:
                 raise CorpusError(
-                    f"the texts unpack to more than {most} bytes; allow it by --max-input if it is "
-                    "no bomb",
+                    f"the texts unpack to more than {most} bytes; if you trust the file, allow "
+                    "more with --max-input",
                     source.label,
                     row,
                 )
             try:
                 if len(text) > limit:
                     raise BadDocument(
-                        "line too long", f"a document of more than {limit} bytes (--max-line)"
+                        "line too long",
+                        f"the document has more than {limit} bytes; allow more with --max-line",
                     )
                 records.add(text, {name: column[position] for name, column in values.items()}, row)
             except BadDocument as bad:

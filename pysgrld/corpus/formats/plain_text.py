@@ -27,9 +27,9 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
-            f"{source.label}: each line has {fields} fields with tabs between them, and all of "
-            "them are read as text; --no-header reads them as a table without names, "
-            "--text-field columnN chooses its text",
+            f"{source.label}: each line has {fields} fields separated by tabs, and all fields are "
+            "read as text; to read a table instead, give --no-header and name the column of the "
+            "text: --text-field columnN",
             Severity.WARNING,
         )
     for block in source.lines(context.bad):
@@ -177,7 +177,9 @@ def _document(
             record = {reader.wanted.title: extracted[1]}
         size = len(text)
     if size > limit:
-        raise BadDocument("line too long", f"a document of more than {limit} bytes (--max-line)")
+        raise BadDocument(
+            "line too long", f"the document has more than {limit} bytes; allow more with --max-line"
+        )
     try:
         reader.add(record)
     except FieldError as error:

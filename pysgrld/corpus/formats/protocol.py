@@ -95,9 +95,7 @@ class BadDocuments:
         """
         if not self.skip:
             raise CorpusError(
-                f"{message}; mend it, or leave such documents out with --on-bad-document skip",
-                path,
-                line,
+                f"{message} (--on-bad-document skip skips such documents)", path, line
             )
         self.skipped[reason] += 1
 
@@ -183,30 +181,33 @@ class Noticed:
         """Yield the messages to the user about the collected facts."""
         if len(self.by_line) > 1:
             yield Message(
-                f"{len(self.by_line):,} files of text: each of their lines is a document "
-                "(--document-is file: each file)"
+                f"{len(self.by_line):,} text files: each line is a document (--document-is file "
+                "makes each file a document)"
             )
         if self.by_file:
             whose = "their" if len(self.by_file) > 1 else "its"
             yield Message(
-                f"{plural(len(self.by_file), 'file')} of text: each is a document "
-                f"(--document-is line: each of {whose} lines)"
+                f"{plural(len(self.by_file), 'text file')}: each file is a document "
+                f"(--document-is line makes each of {whose} lines a document)"
             )
         if self.utf8:
             n_others = plural(len(self.utf8) - 1, "other file")
             who = self.utf8[0] + (f" and {n_others}" if len(self.utf8) > 1 else "")
             yield Message(
-                f"{who}: UTF-8, read as {encoding}, so that words with letters beyond a to z "
-                "are wrong; leave --encoding out, and convert files that are not UTF-8",
+                f"{who}: this is UTF-8 but was read as {encoding}, so words with accents or other "
+                "letters are wrong; leave out --encoding, and convert the other files to UTF-8",
                 Severity.WARNING,
             )
         if self.twins:
             file, first = self.twins[0]
-            said = f"{file}: the same as {first}, so its documents are there twice"
+            said = (
+                f"{file}: has the same content as {first}, so its documents occur twice; "
+                "remove one of the files"
+            )
             if len(self.twins) > 1:
                 said = (
-                    f"{len(self.twins):,} files are the same as files of earlier inputs ({file} as "
-                    f"{first}), so their documents are there twice"
+                    f"{len(self.twins):,} files have the same content as earlier files (for "
+                    f"example {file} and {first}), so their documents occur twice; remove them"
                 )
             yield Message(said, Severity.WARNING)
 

@@ -84,28 +84,34 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
     except Exception as error:  # the parser may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
-            f"no spreadsheet, or damaged ({reason[:120]}); save it again, without a password",
+            f"this is not a spreadsheet, or it is damaged or has a password ({reason[:120]}); "
+            "save it again without a password",
             source.label,
         ) from None
     if chosen_sheet is not None and chosen_sheet not in names:
         raise CorpusError(
-            f"no sheet {chosen_sheet[:40]!r} (it has {field_names(names)}; choose one with --sheet)",
+            f"no sheet {chosen_sheet[:40]!r}; choose one with --sheet: {field_names(names)}",
             source.label,
         )
     if len(names) > 1 and chosen_sheet is None:
         other_sheets = field_names([name for name in names if name != title])
         context.log(
-            f"{source.label}: the sheet {title!r} is read, not {other_sheets} (--sheet NAME)"
+            f"{source.label}: only the sheet {title!r} is read, not {other_sheets} (choose "
+            "another with --sheet NAME)"
         )
     if not rows:
-        raise CorpusError("a spreadsheet without rows", source.label)
+        raise CorpusError("the spreadsheet has no rows", source.label)
     rows, has_header = _below_titles(rows, context, source.label)
     heads = [str(cell).strip() for cell in rows[0][1]]
     if not has_header:
         heads = numbered_names(len(heads))
     for name in heads:
         if name and heads.count(name) > 1:
-            raise CorpusError(f"more than one column {name[:40]!r}", source.label, rows[0][0])
+            raise CorpusError(
+                f"the table has more than one column {name[:40]!r}; rename one",
+                source.label,
+                rows[0][0],
+            )
     data_rows = rows[1 if has_header else 0 :]
     if n_labels := rows_of_labels([[str(cell) for cell in row] for _, row in data_rows[:2]]):
         context.log(labels_left_out(source.label, n_labels))
@@ -131,7 +137,8 @@ def _whole(source: Lines, limit: int) -> bytes:
         size += len(block)
         if size > limit:
             raise CorpusError(
-                f"a spreadsheet of more than {limit} bytes; allow more with --max-input if it is no bomb",
+                f"the spreadsheet has more than {limit} bytes; if you trust the file, allow more "
+                "with --max-input",
                 source.label,
             )
     return b"".join(parts)
@@ -154,12 +161,12 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
     CorpusError
         If it unpacks to too many bytes, or its cells span a rectangle that is too large.
     """
-    advice = "allow more with --max-input if it is no bomb"
+    advice = "if you trust the file, allow more with --max-input"
     stored = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(part.file_size for part in archive.infolist())
         if size > most:
-            raise CorpusError(f"a workbook that unpacks to {size} bytes; {advice}", label)
+            raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
                 content = archive.read(part)  # reading compares size and checksum
@@ -167,8 +174,8 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
                     raise CorpusError(
-                        f"a workbook whose cells span {rows} rows and {columns} columns; delete the "
-                        f"cells far from the others, or {advice}",
+                        f"the workbook's cells span {rows} rows and {columns} columns; delete "
+                        f"cells that are far from the table; or, {advice}",
                         label,
                     )
     return stored.getvalue()
@@ -212,7 +219,10 @@ def _below_titles(
         below = [(i, row) for i, row in rows if i >= options.header_line]
         if not below or below[0][0] != options.header_line:
             raise CorpusError(
-                "an empty row, and so no header (--header-line)", label, options.header_line
+                "this row is empty and cannot be the header; name the row of the header with "
+                "--header-line",
+                label,
+                options.header_line,
             )
         return below, True
     if options.no_header:
@@ -221,14 +231,14 @@ def _below_titles(
     place = header_row(texts)
     if place:
         context.log(
-            f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
-            "row of the header)"
+            f"{label}: skipped {plural(place, 'row')} above the header (choose another header row "
+            "with --header-line N)"
         )
     is_metadata = context.wanted.text is None  # columns of a metadata file get no made-up names
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
-            f"{label}: no header, as the first row looks like the others: columns are called "
-            "column1, column2, ... (--header-line takes it for the header)"
+            f"{label}: the first row looks like data, so columns are called column1, column2, ... "
+            "(--header-line 1 uses the first row as header)"
         )
         return rows[place:], False
     return rows[place:], True
@@ -268,8 +278,8 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
             raise CorpusError(
-                f"{plural(len(begun), 'work')} begin (TY) and {len(works)} end (ER), so that some would "
-                "be lost; export it again",
+                f"the list has {plural(len(begun), 'start')} (TY) but {plural(len(works), 'end')} "
+                "(ER) of works; export it again",
                 source.label,
                 chunk.lines + 1,
             )
@@ -322,13 +332,14 @@ def _bibtex_records(
                     entry.key = str(number)  # make the keys of entries distinct
                 elif getattr(block, "error", None) is not None:
                     number += 1
-                    raise ValueError("no entry of BibTeX")
+                    raise ValueError("not an entry of BibTeX")
             except ValueError as error:
                 line = chunk.lines + (block.start_line or 0) + 1
                 records[number] = BadDocument("not BibTeX", f"{error}, in line {line}")
         if size > LONGEST:
             raise CorpusError(
-                f"more than {LONGEST} bytes of abbreviations (@string); export it again",
+                f"the abbreviations (@string) have more than {LONGEST} bytes; export the list "
+                "again",
                 source.label,
             )
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
@@ -371,7 +382,9 @@ def _chunks(
         if len(waiting) - last > LONGEST:
             if last > end:
                 yield _chunk(waiting[end:last], lines, source, context)
-            bad = BadDocument("line too long", f"more than {LONGEST} bytes, too long for a {noun}")
+            bad = BadDocument(
+                "line too long", f"the {noun} has more than {LONGEST} bytes, which is too long"
+            )
             yield _Chunk(bad, lines, len(waiting) - last)
             waiting, end, lost = b"", 0, True
         waiting = waiting[end:]

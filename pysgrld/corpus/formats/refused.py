@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-_AS_CSV = "export its table as CSV"
+_AS_CSV = "export the table as CSV"
 _AS_RIS = "export the list as RIS or CSV"
-_AS_TEXTS = "write its texts as JSON lines, or as plain text"
+_AS_TEXTS = "write the texts as JSON lines or plain text"
 #: A cell of a table with tabs between its columns.
 _CELL = rb"[^\t\n]+\t"
 _WORD_CLASS = (
@@ -43,14 +43,14 @@ REFUSED = (
     (rb"SQLite format 3\x00", "an SQLite database", _AS_CSV + " (sqlite3 -header -csv)"),
     (rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", "an Access database", _AS_CSV),
     (rb"Obj\x01|ORC", "Avro or ORC", "convert it to Parquet"),
-    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and name the files"),
+    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and give the files"),
     (
         rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|II\*\x00|MM\x00\*",
         "a picture",
-        "recognise its text (OCR), and give plain text",
+        "extract the text by OCR, and give it as plain text",
     ),
     (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
-    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of its pages, as JSON lines"),
+    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of the pages as JSON lines"),
     (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
     (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
     (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
@@ -68,7 +68,7 @@ REFUSED = (
     (
         rb"<(?:Files|Internals|Elements|Cases|Nodes)\\\\[^\n]*> - \xc2?\xa7",
         "a coding report of NVivo",
-        "export the documents, or the coded segments as a spreadsheet",
+        "export the documents, or export the coded segments as a spreadsheet",
     ),
     (
         rb"\s*ATLAS\.ti[^\n]*\bReport\b",
@@ -77,12 +77,12 @@ REFUSED = (
     ),
     (
         rb"(?:#[^\n]*\n)*1\t" + 2 * _CELL + _WORD_CLASS,
-        "text with its grammar, a word a line (CoNLL-U)",
+        "text annotated with grammar, one word per line (CoNLL-U)",
         _AS_TEXTS,
     ),
     (
         rb"\s*(?:<[^<>\n]+>\s*\n)+" + 2 * (_CELL + rb"[^\n]*\n"),
-        "vertical text, a word a line",
+        "vertical text, one word per line",
         _AS_TEXTS,
     ),
     (
@@ -94,15 +94,15 @@ REFUSED = (
     (
         rb"(?:\s|%[^\n]*\n)*\\documentclass\b",
         "a LaTeX document",
-        "take its text out (pandoc -t plain)",
+        "extract the text (pandoc -t plain)",
     ),
     (
         rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[01]\s*\n[0-9:]{8}[,.][0-9]{3} -->"
         rb"|\[Script Info\]|[0-9]:[0-9:]{5}\.[0-9]{3},[0-9]:[0-9:]{5}\.[0-9]{3}\s)",
         "subtitles (.srt, .vtt, .ass, .sbv)",
-        "take the text out without its times",
+        "extract the text without the time stamps",
     ),
-    (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
+    (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save the text as plain text"),
     (
         rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
         "an OpenDocument text (.odt)",
@@ -111,9 +111,9 @@ REFUSED = (
     (
         rb"PK\x03\x04.{26}mimetypeapplication/epub",
         "a book (.epub)",
-        "take the text out (pandoc -t plain)",
+        "extract the text (pandoc -t plain)",
     ),
-    (rb"PK\x03\x04", "a zip archive", "unpack it and name the files"),
+    (rb"PK\x03\x04", "a zip archive", "unpack it and give the files"),
     (
         rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "an old Word or Excel file (.doc, .xls)",
@@ -125,7 +125,7 @@ REFUSED = (
         "format it as plain text (man -P cat NAME | col -bx)",
     ),
     (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
-    (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
+    (rb".{257}ustar", "a tar archive", "unpack it and give the files"),
     (
         rb"\x93NUMPY",
         "a dense NumPy array",
@@ -134,8 +134,8 @@ REFUSED = (
     (
         rb"\x80[\x02-\x05]",
         "a Python pickle",
-        "one is never loaded because it can run code: save counts with scipy.sparse.save_npz, or "
-        "text as JSON lines",
+        "a pickle is never loaded, because it can run code: save counts with "
+        "scipy.sparse.save_npz, or texts as JSON lines",
     ),
     (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
 )

@@ -142,8 +142,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         if work and (ends or tag == tags.first):
             if tags.last and not ends:
                 raise CorpusError(
-                    f"a work begins ({tags.first}) before that of line {open_since} has ended "
-                    f"({tags.last}); export the list again",
+                    f"a work begins here ({tags.first}), but the work that begins in line "
+                    f"{open_since} has no end ({tags.last}); export the list again",
                     source.label,
                     line_number,
                 )
@@ -155,7 +155,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         size += len(line)
         if size > limit:
             raise CorpusError(
-                f"a work of more than {limit} bytes (--max-line): this is no list of {tags.what}",
+                f"a work has more than {limit} bytes (--max-line): this is not a list of "
+                f"{tags.what}",
                 source.label,
                 line_number,
             )
@@ -168,21 +169,22 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             work.go_on(line)
         else:
             raise CorpusError(
-                f"{line.strip()[:40]!r} is no line of a work of {tags.what}; export the list again",
+                f"{line.strip()[:40]!r} does not belong to any work of the {tags.what} list; "
+                "export the list again",
                 source.label,
                 line_number,
             )
     if work:
         if tags.last:
             raise CorpusError(
-                f"the work of line {open_since} does not end ({tags.last}): the file was cut off; export "
-                "it again",
+                f"the work that begins in line {open_since} has no end ({tags.last}): the file is "
+                "incomplete; export it again",
                 source.label,
             )
         number += 1
         yield number, work.record()
     if not number:
-        raise CorpusError(f"a list of {tags.what} without works; export it again", source.label)
+        raise CorpusError(f"the {tags.what} list contains no work; export it again", source.label)
 
 
 def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:

@@ -91,21 +91,24 @@ def chosen(
         field = field or usual(words, _LAST_NAMES)
         if field is None and _are_counts(names, words, rows):
             raise CorpusError(
-                f"no column is text: it looks like a table of counts ({field_names(names)}); write the "
-                "counts as a sparse matrix, documents in rows, with scipy.sparse.save_npz (.npz) or as "
-                "Matrix Market (.mtx), and give the words by --vocab",
+                "no column contains text; it looks like a table of counts "
+                f"({field_names(names)}); save the counts as a sparse matrix with one row per "
+                "document (scipy.sparse.save_npz, or Matrix Market), and give the words with "
+                "--vocab",
                 label,
             )
         text = (field or USUAL_TEXT_FIELD,)
         if field not in (None, USUAL_TEXT_FIELD) and field not in noticed.text_fields.values():
-            remark = f"{label}: the text is the field {field!r}"
-            context.log(f"{remark} (--text-field NAME takes another, NAME,NAME joins several)")
+            remark = f"{label}: the text is in the field {field!r}"
+            context.log(f"{remark} (choose others with --text-field NAME or NAME,NAME)")
         if field:
             noticed.text_fields[label] = field
     text = tuple(_name_here(name, names) for name in text)
     for name in text:
         if names.count(name) > 1:
-            raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
+            raise CorpusError(
+                f"the header has more than one field {name[:40]!r}; rename one", label, 1
+            )
     keys = [*_IDS, *(name for name in _NUMBERS_OF_WORKS if _is_key(usual(names, [name]), rows))]
     columns = [
         _name_here(name, names)

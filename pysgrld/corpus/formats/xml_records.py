@@ -102,7 +102,7 @@ def record_name(head: bytes) -> str | None:
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document per record."""
     name = record_name(source.head) or ""
-    context.log(f"{source.label}: the documents are the elements <{name}>")
+    context.log(f"{source.label}: each element <{name}> is a document")
     records = articles_in(source, context, partial(_reader, name))
     yield from texts_of(_works(records), source, context, "record")
 

@@ -101,7 +101,9 @@ def compare(
     number = allowed_threads(threads).number
     runs = open_run(left, number), open_run(right, number)
     if resolve_path(runs[0].path) == resolve_path(runs[1].path):
-        raise UsageError(f"{runs[0].path}: is compared with itself; name two runs")
+        raise UsageError(
+            f"{runs[0].path}: a run cannot be compared with itself; give two different runs"
+        )
     if order is not None:
         chosen = parse_order(order) if isinstance(order, str) else order
         for run in runs:
@@ -110,8 +112,8 @@ def compare(
     shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
     if not shared:
         raise MismatchError(
-            f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
-            "nothing to compare"
+            f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
+            "there is nothing to compare"
         )
     how = Likening(DISTRIBUTIONS, False)  # replaced below if topics are unit vectors
     for run in reversed(runs):
@@ -133,16 +135,16 @@ def compare(
     notes = []
     for name, run in zip(("left", "right"), runs, strict=True):
         if not run.fitted.samples:
-            notes.append(f"Of the {name} run the current topics are compared: {run.no_mean}.")
-        if run.run.status.get("state") == "running":
             notes.append(
-                f"The {name} run is still training: it is told as of its newest checkpoint."
+                f"For the {name} run, the current topics are compared, because {run.no_mean}."
             )
+        if run.run.status.get("state") == "running":
+            notes.append(f"The {name} run is still training; its newest checkpoint is compared.")
     corpora = {run.run.config["corpus"].get("fingerprint") for run in runs}
     if len(corpora) > 1 and all(map(_NUMBERED.fullmatch, shared)):
         notes.append(
-            "Words are called by numbers in both runs, and are compared by these: that is right only if "
-            "the same number is the same word."
+            "Both runs have word numbers instead of words; the comparison is right only if a "
+            "number is the same word in both."
         )
     if isinstance(score, str):
         notes.append(score)
@@ -352,7 +354,10 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     """
     kind, other = left.fitted.score, right.fitted.score
     if kind != other:
-        return f"Documents are scored by other figures: {kind.title}, {other.title}."
+        return (
+            "Predictions are not compared, because the runs have different scores: "
+            f"{kind.title} and {other.title}."
+        )
     try:
         splits = []
         for run in (left, right):
@@ -364,12 +369,12 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
                 else []
             )
         if not all(splits):
-            return "A run holds no documents out: how well they predict is not compared."
+            return "Predictions are not compared, because a run has no held-out documents."
         if splits[0] != splits[1]:
-            return "The runs hold out different documents, so their predictions are not compared."
+            return "Predictions are not compared, because the runs hold out different documents."
         first, second = score_own(left), score_own(right)
     except SgmcError as error:
-        return f"How well they predict is not compared: {error}."
+        return f"Predictions are not compared: {error}."
     gap = second.average.minus(first.average)
     return PairedScore(
         name=kind.name,
@@ -429,7 +434,8 @@ def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     left, right = comparison.left, comparison.right
     if not left.labels:
         raise MissingInputError(
-            f'{left.path / LABELS}: no topic has a name to carry; write some there, {{"4": "sacrifice"}}'
+            f"{left.path / LABELS}: no topic has a name to carry over; write names there, such as "
+            '{"4": "sacrifice"}'
         )
     partners = {
         topic.left[0]: topic.right[0]

@@ -195,9 +195,9 @@ class PairedScore(NamedTuple):
         shown = [f"{x:,.{self.decimals}f}" for x in (self.left, self.right)]
         between = f"95 % interval {self.low:+,.{self.decimals}f} to {self.high:+,.{self.decimals}f}"
         if self.low > 0.0 or self.high < 0.0:
-            better = f"the {'left' if self.low > 0.0 else 'right'} one predicts better"
+            better = f"the {'left' if self.low > 0.0 else 'right'} run predicts better"
         else:
-            better = "which one predicts better is not sure"
+            better = "it is uncertain which run predicts better"
         return (
             f"{self.title[0].upper()}{self.title[1:]} on the same "
             f"{plural(self.documents, 'held-out document')}: {shown[0]} and {shown[1]}, "
@@ -255,7 +255,7 @@ class Comparison(NamedTuple):
         kinds = ("split", "merged", "partial", "gone", "new")
         counted = {k: sum(t.kind == k for t in self.topics) for k in kinds}
         by = (
-            f"proportions in the same documents correlate by {CORRELATED:g} or more"
+            f"their proportions in the same documents have a correlation of {CORRELATED:g} or more"
             if self.is_correlated
             else f"an overlap of {SAME:g} or more"
         )

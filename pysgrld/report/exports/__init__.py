@@ -108,7 +108,7 @@ FORMATS: dict[str, ExportFormat] = {
         "NumPy: the topics as a matrix", "matrix", _MATRIX, sometimes=("labels.json", "weights.npy")
     ),
     "safetensors": ExportFormat(
-        "the same as one file of tensors", "matrix", _MATRIX, sometimes=("labels.json",)
+        "the topics as one file of tensors", "matrix", _MATRIX, sometimes=("labels.json",)
     ),
     "csv": ExportFormat(
         "tables of topics, their words, and documents",
@@ -127,15 +127,15 @@ FORMATS: dict[str, ExportFormat] = {
         ("documents.parquet",),
     ),
     "arviz": ExportFormat(
-        "all kept draws of all chains, for xarray and ArviZ",
+        "all stored draws of all chains, for xarray and ArviZ",
         "arviz",
         ("all",),
         0,
         frozenset({"--align", "--words"}),
     ),
-    "pyldavis": ExportFormat("pages of LDAvis and pyLDAvis", "pyldavis", ("mean", "last"), 30),
+    "pyldavis": ExportFormat("web pages of LDAvis and pyLDAvis", "pyldavis", ("mean", "last"), 30),
     "mallet": ExportFormat(
-        "MALLET's files, for dfr-browser and R",
+        "files of MALLET, for dfr-browser and R",
         "mallet",
         ("last",),
         20,
@@ -202,4 +202,4 @@ def drawn_from(results: Results, draw: str) -> str:
         n_samples = plural(results.fitted.samples, "sample")
         of_chains = f" of {len(results.chains)} chains" if results.found_by() is not None else ""
         return f"mean of {n_samples}{of_chains}"
-    return f"{results.no_mean}: the current ones"
+    return f"current topics, because {results.no_mean}"

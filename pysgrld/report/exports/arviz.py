@@ -90,11 +90,11 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     _library()
     first, chains = results, results.chains
     if not first.fitted.draws:
-        raise UsageError(f"{first.path}: {first.no_samples}: no draws to write")
+        raise UsageError(f"{first.path}: {first.no_samples}, so no draws can be written")
     if not _steps(chains):
-        who = "no posterior sample is kept (yet)"
+        who = "the run has no posterior samples yet"
         if len(chains) > 1:
-            who = "its chains have kept no posterior sample of the same iteration (yet)"
+            who = "its chains have no posterior samples of the same iteration yet"
         raise MissingInputError(f"{first.path}: {who}; train longer, with --samples above 0")
     return [FILE]
 
@@ -106,7 +106,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))
     if len({chain.seed for chain in chains}) > 1:
         notes.append(
-            "chains of different --seed hold out different documents: no log probabilities"
+            "log probabilities are not written, because chains with different --seed hold out "
+            "different documents"
         )
     with whole_file(target) as whole:
         sink = _Sink(whole)
@@ -125,9 +126,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
     if first.fitted.samples > len(steps):
         n_samples = plural(first.fitted.samples, "sample")
-        shape += f" (of {n_samples} these are kept; the number is set by --samples in training)"
+        shape += f" (stored of {n_samples}; set the number with --samples in training)"
     if first.fitted.no_mean:
-        shape += f", quantities alone: {first.fitted.no_mean}"
+        shape += f", without topics: {first.fitted.no_mean}"
     else:
         topics = plural(first.fitted.layers[request.at], "topic")
         shape += f", {topics}, {plural(len(words), 'word')}"
@@ -199,7 +200,7 @@ def _write_draws(
         phi = posterior.create_variable(
             "phi", (*_DRAWS, "topic", "word"), "f4", chunks=(1, 1, topics, w)
         )
-        phi.attrs["long_name"] = "topics over words"
+        phi.attrs["long_name"] = "probability of each word in each topic"
     values = np.full(size, np.nan)
     for c, results in enumerate(chains):
         fitted = results.fitted
@@ -224,7 +225,7 @@ def _write_draws(
     ]
     if not np.isnan(values).all():
         unit = "document" if first.fitted.score.whole else "token"
-        variables.append((statistics, "log_probability", values, f"mean of a held-out {unit}"))
+        variables.append((statistics, "log_probability", values, f"mean over held-out {unit}s"))
         if unit == "token":
             description = "of held-out tokens, under this draw"
             variables.append((statistics, "perplexity", np.exp(-values), description))

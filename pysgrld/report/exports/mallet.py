@@ -51,14 +51,14 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     try:
         results.fitted.token_topics(nothing, np.empty(0, np.int64), request.at)
     except UsageError as error:
-        raise UsageError(f"{results.path}: {error}, which the files of MALLET need") from None
+        raise UsageError(f"{results.path}: {error}, but MALLET's files need them") from None
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.gone}: MALLET's files list its tokens")
+        raise MissingInputError(f"{results.gone}: but MALLET's files list its tokens")
     for number, word in enumerate(results.vocabulary, 1):
         if _BLANK.search(word):
             raise CorpusError(
-                f"the word {word!r} has a blank, which ends a word in MALLET's files; build the corpus "
-                "with '_' there",
+                f"the word {word!r} contains a space, which separates words in MALLET's files; "
+                "build the corpus with '_' instead",
                 results.path / "vocab.txt",
                 number,
             )

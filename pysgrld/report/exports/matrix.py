@@ -36,13 +36,13 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     if request.draw == "all":
         if results.fitted.no_mean:
             raise UsageError(
-                f"--draw all: {results.fitted.no_mean}, also in their number; "
-                f"{results.path / 'samples'} has each sample as a .safetensors file"
+                f"--draw all: {results.fitted.no_mean}, and their number varies; use the "
+                f".safetensors file of each sample in {results.path / 'samples'}"
             )
         if not results.kept():
             raise MissingInputError(
-                f"{results.path}: no posterior sample is kept (yet); --draw last gives the current "
-                "topics"
+                f"{results.path}: the run has no posterior samples yet; give --draw last for the "
+                "current topics"
             )
     names = [f"topics.{request.format}", VOCABULARY]
     names += [f"{name}.npy" for name in results.fitted.beside()] if request.format == "npy" else []

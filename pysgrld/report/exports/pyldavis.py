@@ -63,11 +63,11 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     """
     if results.fitted.signed:
         raise UsageError(
-            f"{results.path}: topics of {results.fitted.kind} are directions, and LDAvis draws "
-            "distributions over words; 'sgmc report' shows them"
+            f"{results.path}: topics of {results.fitted.kind} are directions, but LDAvis shows "
+            "distributions over words; use 'sgmc report'"
         )
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.gone}: LDAvis needs its documents")
+        raise MissingInputError(f"{results.gone}: but LDAvis needs its documents")
     return [PAGE, ARGUMENTS]
 
 
@@ -96,8 +96,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     if 4 * longest * len(vocabulary) > _WORDS:
         word = next(n for n, w in enumerate(vocabulary, 1) if len(w) == longest)
         raise UsageError(
-            f"{ARGUMENTS} gives every word the room of the longest, and word {word} of {results.path} "
-            f"has {longest:,} letters; leave it out with --vocab"
+            f"the word {word} of {results.path} has {longest:,} characters, and {ARGUMENTS} would "
+            "reserve as many for every word; build a corpus without it (--vocab)"
         )
     with whole_file(request.folder / ARGUMENTS) as file:
         np.savez(

@@ -87,13 +87,13 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     layer = request.at
     draw = None if request.draw == "mean" else results.fitted.current
     notes: list[str] = []
-    written = "no table of documents"
+    written = "without a table of documents"
     weights, low, high = results.weights(layer), None, None
     corpus = results.training_corpus()
     if corpus is None:
         notes.append(
-            f"{results.gone}: no table of documents and no coherence; shares are those in held-out "
-            "documents, if there are any"
+            f"{results.gone}: so the table of documents and coherence are missing, and shares are "
+            "those in held-out documents"
         )
     else:
         steps = drawn_steps(results) if draw is None else []

@@ -82,38 +82,39 @@ class Agreement(Section):
             found.append(
                 Definition(
                     "Overlap",
-                    "The probability that a topic has in common in the mean topics of the two "
-                    "chains that agree least: 1 is the same, 0 no word in common. From "
-                    f"{SAME:g} on topics are called the same.",
+                    f"How similar a topic is in the two chains that agree least: the probability "
+                    f"that its two distributions over words have in common. 1 means equal, 0 "
+                    f"means no word in common; topics count as the same from {SAME:g}.",
                 )
             )
             found.append(
                 Definition(
                     "● ◐ ○",
-                    "● all chains have the topic, and any two have "
-                    f"{', '.join(f'{100 * x:.0f}' for x in FIRM.values())} % of it in common, of two, "
-                    "three, or more chains: in trials a further chain then had it in 9 of 10 cases. Of "
-                    f"two chains it must also have {LARGE:g} times the share of the average topic. "
-                    "◐ all, or three quarters of them, have it. ○ fewer have it.",
+                    f"● all chains have the topic, and any two of them have at least "
+                    f"{', '.join(f'{100 * x:.0f}' for x in FIRM.values())} % of its probability in "
+                    f"common (for two, three, or more chains); in trials, a further chain then "
+                    f"had it in 9 of 10 cases. With two chains, it must also have {LARGE:g} "
+                    f"times the share of the average topic. ◐ at least three quarters of the "
+                    f"chains have it. ○ fewer chains have it.",
                 )
             )
             found.append(
                 Definition(
                     "Found in n of C chains",
-                    "The largest set of chains, with the first, in which any two have at least "
-                    f"{100 * SAME:.0f} % of the topic's probability in common. The topic's words "
-                    "and shares are computed from the draws of these chains, as many of each: if "
-                    "they disagree, intervals are wider.",
+                    f"Size of the largest set of chains that contains the first chain and in "
+                    f"which any two have at least {100 * SAME:.0f} % of the topic's probability "
+                    f"in common. The topic's words and shares are averages over these chains; if "
+                    f"the chains disagree, intervals are wider.",
                 )
             )
         return [
             *found,
             Definition(
                 "R-hat, effective draws",
-                "R-hat compares the spread of a figure over all chains, or halves, with its spread "
-                f"within each: 1 is the same. From {MIXED:g} on the page says that a topic's shares "
-                "and intervals are rough. Effective draws: the number of independent draws that "
-                "would give as exact a mean.",
+                f"R-hat compares the spread of a value over all chains (or both halves of one) "
+                f"with its spread within each; 1 means no difference. From {MIXED:g}, the page "
+                f"marks a topic's shares and intervals as rough. Effective draws: the number of "
+                f"independent draws that would give an equally precise mean.",
                 "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
             ),
         ]
@@ -156,7 +157,7 @@ def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
         Share of the topic divided by the average share of all topics.
     """
     if chains == 1:
-        text = "whether this topic comes back is not known."
+        text = "it is unknown whether another chain would find this topic."
         return Trust(None, "Trained once:", text, None, "once")
     drift = None if is_mixed(topic) else f"{topic.rhat:.2f}"
     if is_shared(topic):
@@ -165,10 +166,12 @@ def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
             return Trust(
                 True, head, "a further chain would find it in 9 of 10 cases.", drift, "again"
             )
-        return Trust(None, head, "a further chain may have it in another form.", drift, "partly")
+        return Trust(
+            None, head, "a further chain may find a different form of it.", drift, "partly"
+        )
     head = f"{topic.found} of {chains} chains found it:"
     if 4 * topic.found >= 3 * chains:
-        return Trust(None, head, "its values are from these chains.", drift, "partly")
+        return Trust(None, head, "its values are averages over these chains.", drift, "partly")
     if topic.found == 1:
         head = "No other chain found it:"
     return Trust(False, head, "do not rely on it.", None, "alone")

@@ -234,17 +234,18 @@ class CorpusAtAGlance(Section):
         if self._layout is None:
             return []
         surely = (
-            "the low end of its interval is above half"
+            "the lower end of that share's interval is above 50 %"
             if self.run.draws > 1
-            else "it is above half"
+            else "that share is above 50 %"
         )
         return [
             Definition(
                 "Map of documents",
-                "t-SNE of the square roots of the documents' topic shares, from their principal "
-                "axes and with a fixed number of steps: the same run gives the same map. A dot has "
-                "the colour of the topic with the greatest share, and is opaque if "
-                f"{surely}. Directions and wide gaps mean nothing.",
+                "t-SNE of the square roots of the documents' topic shares, started from their "
+                "principal axes, with a fixed number of steps, so a run always gives the same "
+                "map. A dot has the colour of the topic with the greatest share; it is opaque if "
+                f"{surely}. Near dots are similar documents; directions and wide gaps have no "
+                "meaning.",
                 "van der Maaten and Hinton 2008; Linderman and others 2019",
             )
         ]

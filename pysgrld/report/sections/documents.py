@@ -205,27 +205,29 @@ class ShownDocuments(Section):
         """Define a document's shares, when a topic occurs in a document, and the colours of words."""
         if self._topics is None:
             return []
-        share = "Its expected share, under the topics that are shown."
+        share = "Expected share of the topic in the document, given the topics shown."
         if self.run.draws > 1:
             share = (
-                f"Mean of {DRAWS} draws of the document's topics, each given one draw of the "
-                f"topics: the last of {DRAW_SWEEPS} Gibbs sweeps for the first, of "
-                f"{NEXT_DRAW_SWEEPS} for each further one. Intervals include the uncertainty "
-                "about the topics."
+                f"Mean of {DRAWS} draws of the document's topics, one for each of {DRAWS} "
+                f"draws of all topics ({DRAW_SWEEPS} Gibbs sweeps for the first, "
+                f"{NEXT_DRAW_SWEEPS} for each further draw). Intervals include the "
+                "uncertainty about the topics."
             )
             if not (self.run.results.these or self.run.results.fitted.signed):
                 share += f" {WIDENED}"
         return [
             Definition("Share of a document", share),
             Definition(
-                "Documents that have it",
-                f"Documents with a share of {100 * HAS:.0f} % or more. The list has the documents "
-                f"with the greatest low end of the share, if it is at least {100 * SURE:.0f} %.",
+                "Documents that have a topic",
+                f"Documents with a share of {100 * HAS:.0f} % or more. The list shows documents "
+                "in order of the lower end of their share's interval, if it is at least "
+                f"{100 * SURE:.0f} %.",
             ),
             Definition(
                 "Tinted words",
-                "Each word's likeliest topic: the greatest share of the document times "
-                "probability of the word; stronger the surer.",
+                "Each word has the colour of its most likely topic: the greatest product of the "
+                "topic's share in the document and the word's probability in the topic. Stronger "
+                "colours are more certain.",
             ),
         ]
 

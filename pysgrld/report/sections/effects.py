@@ -23,16 +23,16 @@ class EffectsOfColumns(Section):
         return [
             Definition(
                 "Predicted share",
-                "A topic's share of a document, predicted by a regression on the columns of the formula: "
-                "one column is set to a value for all documents, the others stay as they are. Words "
-                "are assigned to topics by fixed weights, corrected for the confusion of similar "
-                "topics, so that short documents do not flatten differences.",
+                "A topic's average share, predicted by a regression on the columns of the "
+                "formula: one column is set to the same value for all documents, and the other "
+                "columns keep their values. A correction for the confusion of similar topics "
+                "keeps differences between short documents from being underestimated.",
             ),
             Definition(
                 "Surely more, surely less",
-                "Of all topics called surely more or less for a column, at most 5 % are expected to "
-                "be wrong. Documents are weighted by the Bayesian bootstrap; intervals include the "
-                "differences between the kept draws of the topics.",
+                "Of all topics marked as surely more or less for a column, at most 5 % are "
+                "expected to be wrong (false discovery rate). Intervals come from the Bayesian "
+                "bootstrap of documents and include the uncertainty about the topics.",
                 "Rubin 1981; Benjamini and Hochberg 1995",
             ),
         ]

@@ -58,7 +58,8 @@ class GroupShares(Section):
             )
         elif run.asked.by or run.asked.along or run.asked.cluster:
             raise UsageError(
-                "--by, --along and --cluster: the training corpus is not there; leave them out"
+                "--by, --along and --cluster need the training corpus, which is missing; leave "
+                "them out"
             )
         groups = {} if self._along is None else {"along": self._along}
         groups |= {f"group-{i}": column for i, column in enumerate(self._columns)}
@@ -173,12 +174,15 @@ class GroupShares(Section):
         noun, many = self.run.noun
         cluster = self.run.asked.cluster
         units = f"values of {cluster}" if cluster else many
-        text = f"The share of the average {noun}, or of all words of a group."
+        text = (
+            f"The topic's average share of a {noun} of the group, or its share of all words "
+            "of the group."
+        )
         if self.run.draws > 1:
             text += (
-                f" Intervals are for {many} like these, not for these alone: {units} are weighted at "
-                "random (Bayesian bootstrap), and the differences between draws of the topics are "
-                f"added. Of all groups marked as having more or less than the other {many}, at most "
+                f" Intervals are valid for other {many} like these: they come from the "
+                f"Bayesian bootstrap of {units} and include the uncertainty about the topics. "
+                f"Of all groups marked as having more or less than the other {many}, at most "
                 "5 % are expected to be wrong."
             )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
@@ -316,7 +320,7 @@ def column_of(about: Known, name: str, option: str) -> Column:
         if column.name == name:
             return column
     names = ", ".join(repr(c.name[:_LABEL]) for c in about.columns[:20])
-    there = f"its columns are {names}" if names else "it kept none"
+    there = f"its columns are {names}" if names else "it has no columns"
     raise UsageError(f"{option} {name[:_LABEL]!r}: the corpus has no such column; {there}")
 
 
@@ -452,6 +456,7 @@ def along_column(about: Known, name: str, rows: Int64s) -> Groups:
     column = column_of(about, name, "--along")
     if column.kind not in ("time", "integer", "real"):
         raise UsageError(
-            f"--along {name[:_LABEL]!r}: a column of kind {column.kind} has no order; --by shows it"
+            f"--along {name[:_LABEL]!r}: a column of kind {column.kind} has no order; use --by "
+            "instead"
         )
     return grouped(column, about.values(name, rows))

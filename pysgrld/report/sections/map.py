@@ -32,9 +32,12 @@ class TopicMap(Section):
         apart = distances(run.phi, ids, signed=run.signed)
         self._map, tree = laid_out(apart), average_linkage(apart)
         if self._map is None:
-            few = f"fewer than four {noun}s"
-            none = f"none keeps a tenth of each {noun}'s nearest"
-            run.missing.append(f"no map: {few if len(ids) < FEWEST else none}")
+            few = f"there are fewer than four {noun}s"
+            none = (
+                "no two-dimensional map keeps even a tenth of the nearest neighbours of the "
+                f"{noun}s"
+            )
+            run.missing.append(f"the map is missing, because {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
         self._hues = hues(tree.order).tolist()
         # distances and correlations of all pairs, (K, K); 1 and 0 for topics not shown
@@ -98,34 +101,40 @@ class TopicMap(Section):
         found = [
             Definition(
                 "Distance",
-                "The root of half of 1 minus the cosine: 0 is the same direction, 1 the opposite."
+                "Square root of (1 - cosine) / 2: 0 means the same direction, 1 the opposite "
+                "direction."
                 if self.run.signed
-                else "Hellinger: the root of 1 - Σ √(p q) over the words. 0 is the same topic, 1 no word "
-                "in common.",
+                else (
+                    "Hellinger distance: square root of 1 - Σ √(p q) over the words. 0 means "
+                    "the same topic, 1 no word in common."
+                ),
             )
         ]
         if self._map is not None:
             found.append(
                 Definition(
                     "Map",
-                    "Principal axes of the distances, or t-SNE from these axes: the one that keeps "
-                    f"more of each topic's nearest topics. Below {100 * KEPT:.0f} % there is no map.",
+                    f"Principal axes of the distances, or t-SNE started from these axes, "
+                    f"whichever keeps more of each topic's nearest topics as neighbours. If it "
+                    f"keeps less than {100 * KEPT:.0f} %, no map is shown.",
                     "van der Maaten and Hinton 2008",
                 )
             )
         found.append(
             Definition(
                 "Tree",
-                "Joins the two nearest groups by the mean distance of their members; a topic's "
-                "place in it is its colour.",
+                "Average linkage: joins the two groups with the smallest mean distance between "
+                "their members, again and again. A topic's place in the tree determines its "
+                "colour.",
             )
         )
         if self.run.draws > 1:
             found.append(
                 Definition(
-                    "Meeting in the same documents",
-                    "Correlation of the roots of the shares over documents, in each draw by "
-                    f"itself; shown if {100 * AGREE:.0f} % of the draws agree on its sign.",
+                    "Occurring in the same documents",
+                    f"Correlation over documents of the square roots of two topics' shares, "
+                    f"computed for each draw; shown if {100 * AGREE:.0f} % of the draws agree "
+                    f"on its sign.",
                 )
             )
         return found

@@ -30,7 +30,7 @@ class RunMethod(Section):
         return {
             "options": options
             + [
-                ["names", f"of {plural(topics, 'topic')}, by the command '{command}'", True]
+                ["names", f"of {plural(topics, 'topic')}, named by the command '{command}'", True]
                 for command, topics in label_sources.items()
             ]
         }

@@ -69,9 +69,9 @@ class PredictionsByLength(Section):
         return [
             Definition(
                 "Predictions by length",
-                f"Held-out documents in up to {GROUPS} groups of about equal size, by their number of "
-                "words. The gain is 1 - perplexity / perplexity of the word frequencies of training, "
-                "on the same words. Its interval is for other documents like these (delta method, "
-                "documents in pairs).",
+                f"Held-out documents in up to {GROUPS} groups of about equal size, by their "
+                "number of words. The gain is 1 - perplexity / perplexity of the training word "
+                "frequencies, on the same words. Its interval is valid for other documents like "
+                "these (delta method, paired by document).",
             )
         ]

@@ -117,24 +117,27 @@ class TopicsInSlices(Section):
         """Define topics in time slices, their change, and their first and last slice."""
         if not self._names:
             return []
-        noun, many = self.run.noun
+        noun = self.run.noun.one
         return [
             Definition(
-                "Slices of time",
-                f"Each {noun} is in a slice, by its {self._column}. Words of a topic walk from slice to "
-                "slice: the logarithm of each changes by a normal step, whose standard deviation is "
-                "--drift. A topic over all slices is their mean, each by its words. The share of a topic "
-                f"in a slice is that of the average of its {many}.",
+                "Time slices",
+                f"Each {noun} belongs to the time slice of its {self._column}. From slice to "
+                "slice, the logarithm of each word's probability in a topic (before "
+                "normalisation) changes by a normal step with standard deviation --drift. A "
+                "topic over all slices is the mean over slices, weighted by their words. The "
+                f"share of a topic in a slice is its average share of a {noun} of the slice.",
                 "Blei & Lafferty 2006, Proceedings of ICML",
             ),
             Definition(
                 "Times as probable",
-                "The probability of a word in the topic in the last slice over that in the first.",
+                "The word's probability in the topic in the last slice, divided by that in the "
+                "first slice.",
             ),
             Definition(
                 "Begins, ends",
-                "A topic is present in a slice if its share is at least a tenth of its greatest share. "
-                "It begins or ends if its share in a slice before or after is surely below that.",
+                "A topic is present in a slice if its share is at least a tenth of its greatest "
+                "share. It begins or ends if its share in an earlier or later slice is surely "
+                "below that tenth.",
             ),
         ]
 

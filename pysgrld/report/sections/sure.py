@@ -77,13 +77,16 @@ class HowSure(Section):
         documents = results.run.config["corpus"]["training_documents"]
         several = len(run.chains) > 1
         where = f" of layer {run.at + 1}" if results.fitted.depth > 1 else ""
-        told = f"{plural(len(run.shown), results.fitted.noun)}{where} of {plural(documents, *run.noun)}."
+        told = (
+            f"{plural(len(run.shown), results.fitted.noun)}{where} of "
+            f"{plural(documents, *run.noun)}."
+        )
         if not results.fitted.samples:
-            return f"{told} Values are from the newest checkpoint."
+            return f"{told} All values are from the newest checkpoint."
         if several and not run.pooled:
-            told += " Values are from the first chain."
+            told += " All values are from the first chain."
         return told + (
-            f" A line in a bar is the {results.spread().title}." if run.terms.draws else ""
+            f" A line on a bar shows the {results.spread().title}." if run.terms.draws else ""
         )
 
     def _facts(self) -> list[dict[str, str]]:
@@ -93,7 +96,7 @@ class HowSure(Section):
         documents, tokens = recorded["training_documents"], recorded["training_tokens"]
         held = recorded["held_out"]
         if run.corpus is None:
-            length, reach = f"{tokens / max(1, documents):,.0f}", "words on average"
+            length, reach = f"{tokens / max(1, documents):,.0f}", "words per document on average"
         else:
             lengths = run.corpus.lengths()[results.training_documents(run.corpus)[:]]
             length = f"{np.median(lengths):,.0f}"
@@ -107,7 +110,7 @@ class HowSure(Section):
             (
                 run.noun.many,
                 f"{documents:,}",
-                f"{held:,} more held out" if held else "none held out",
+                f"and {held:,} held out" if held else "none held out",
             ),
             ("words", f"{tokens:,}", f"{len(results.vocabulary):,} different"),
             (f"length of a {run.noun.one}", length, reach),
@@ -121,7 +124,9 @@ class HowSure(Section):
         """Judge whether training is complete."""
         results = self.run.results
         status = results.run.status
-        good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
+        good, head = _STATES.get(
+            str(status.get("state")), (None, "It is unknown whether training has ended.")
+        )
         reason, done = status.get("reason"), f"{results.length} done"
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
@@ -145,10 +150,15 @@ class HowSure(Section):
         scorer = self.run.results.fitted.scorer(self.run.results.held_out())
         gained = scorer.share_gained(found.unigram, now)
         unigram = kind.show(found.unigram, found.unigram.error)
-        text = f"{what} is {value}; of word frequencies alone {unigram}. Lower is better."
+        text = (
+            f"{what} is {value}, compared with {unigram} for word frequencies alone. Lower is "
+            "better."
+        )
         if found.pooled is not None:
             together = kind.show(found.pooled, found.pooled.error)
-            text += f" {all_of(found.chains, 'chains').capitalize()} together have {together}."
+            text += (
+                f" {all_of(found.chains, 'chains').capitalize()} averaged together have {together}."
+            )
         if gained >= EVEN and kind.name == "perplexity":
             times = float(found.unigram) / float(now)
             head = (
@@ -167,7 +177,10 @@ class HowSure(Section):
         """Judge whether other chains found the same topics."""
         d = self.run.diagnosis
         if d is None or d.chains < 2:
-            text = f"whether the same {self.run.results.fitted.noun}s come back is not known. Add"
+            text = (
+                "it is unknown whether another chain would find the same "
+                f"{self.run.results.fitted.noun}s. Add"
+            )
             return [Verdict(None, "Trained once:", text, "--chains 2")]
         if not d.topics:
             first = judgements(d)[0]
@@ -175,8 +188,8 @@ class HowSure(Section):
         n = sum(map(is_shared, d.topics))
         head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
         text = (
-            "You can rely on the subjects of these. Do not rely on the others: at least one chain "
-            "lacks them."
+            "You can rely on the subjects of these topics. Do not rely on the others, "
+            "because at least one chain lacks them."
         )
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
@@ -190,29 +203,41 @@ class HowSure(Section):
         if d is not None and moving:
             number = f"all {d.noun}s" if moving == len(d.topics) else plural(moving, d.noun)
             said = f"Shares of {number} may still change by more than their intervals."
-        rough = "Shares, probabilities and intervals are rough; train longer for exact ones."
+        rough = "Shares, probabilities and intervals are rough; train longer for more exact values."
         if spread.faithful:
             if d is not None and said and self.run.pooled:
                 number = "all" if moving == len(d.topics) else f"{moving} of {len(d.topics)}"
-                head = f"Chains differ in the numbers of {number} {d.noun}s."
-                wide = "Intervals cover all chains that have the topic; few chains make them wide."
+                head = f"Chains differ in the shares and probabilities of {number} {d.noun}s."
+                wide = (
+                    "Intervals cover all chains that have the topic; with few chains they are wide."
+                )
                 return [Verdict(None, head, wide)]
             if said and (exact := self.run.results.fitted.exact):
                 few = "Train longer:"
                 return [Verdict(False, said, few, f"--exact-sweeps {4 * exact.sweeps}")]
             if said:
                 return [Verdict(False, said, rough)]
-            return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
+            return [
+                Verdict(
+                    True,
+                    "Intervals can be trusted.",
+                    "The draws vary as much as the posterior distribution.",
+                )
+            ]
         head, text = said or "Intervals are rough.", f"{rough} " if said else ""
         if self.run.results.fitted.exact:
             few = "The Gibbs refinement is too short for reliable intervals. Train longer:"
             return [Verdict(False, head, few, spread.remedy)]
         if spread.noise is None or spread.width is None or not spread.remedy:
             return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
-        wide = f"{spread.width:.2g} times as wide as credible ones"
-        text += f"The noise of minibatches makes intervals about {wide}"
-        text += ", but without the values that the chains have not reached yet" if said else ""
-        return [Verdict(False, head, f"{text}. Credible ones come with", spread.remedy)]
+        wide = f"{spread.width:.2g} times as wide as credible intervals"
+        text += f"Minibatch noise makes intervals about {wide}"
+        text += (
+            ", but values that the chains have not reached yet are missing from them"
+            if said
+            else ""
+        )
+        return [Verdict(False, head, f"{text}. For credible intervals, use", spread.remedy)]
 
     # ---- the curve
 
@@ -246,7 +271,7 @@ class HowSure(Section):
         )
         return {
             "name": kind.title,
-            "sentence": f"{kind.title[:1].upper()}{kind.title[1:]} of {unit}; lower is better.",
+            "sentence": f"{kind.title[:1].upper()}{kind.title[1:]} on {unit}; lower is better.",
             "average": _thinned(average),
             "point": _thinned(point),
             "unigram": finite(found.unigram),

@@ -122,66 +122,76 @@ class TopicRecords(Section):
             definitions.append(
                 Definition(
                     "Entry",
-                    "Topics are directions: an entry is how far a topic points along a word, or, "
-                    "below 0, away from it.",
+                    "Topics are directions: an entry tells how far a topic points towards a "
+                    "word, or away from it if it is negative.",
                 )
             )
         else:
             samples = run.results.fitted.samples
-            averaged_over = "the newest draw alone."
+            averaged_over = "the newest draw only."
             if samples:
                 averaged_over = f"all {plural(samples, 'posterior draw')}."
             if samples and run.pooled:
-                averaged_over += " Of several chains it is the mean of those that have the topic."
+                averaged_over += (
+                    " If there are several chains, it is the mean over the chains that have "
+                    "the topic."
+                )
             definitions.append(
                 Definition(
                     "Probability",
-                    f"The share of the topic's words that are this word: the mean over {averaged_over}",
+                    "The fraction of the topic's words that are this word: the mean over "
+                    f"{averaged_over}",
                 )
             )
         if draws:
             n_draws = f"{draws:,}"
             if run.terms.pooled != draws:
-                n_draws += f" of the first chain, {run.terms.pooled:,} of all"
-            alone = "" if run.pooled else "They are of one chain: another may find other topics. "
+                n_draws += f" of the first chain, {run.terms.pooled:,} of all chains"
+            alone = (
+                ""
+                if run.pooled
+                else "They are from one chain; another chain may find other topics. "
+            )
             definitions += [
                 Definition(
                     "Interval",
-                    f"The 5 % and 95 % quantiles over the draws that are kept on disk: {n_draws}. "
-                    f"{alone}If an interval begins at 0 %, one draw in twenty or more does not "
-                    "have the word in the topic.",
+                    f"The 5 % and 95 % quantiles over the stored draws: {n_draws}. {alone}If an "
+                    "interval begins at 0 %, the word is not in the topic in at least one draw "
+                    "in twenty.",
                 ),
                 Definition(
                     "Stable words",
-                    "How many of a topic's ten most probable words are among the ten of a single "
-                    "draw, on average.",
+                    "How many of a topic's ten most probable words are, on average, among the "
+                    "ten most probable words of a single draw.",
                 ),
             ]
         if not run.signed:
             definitions += [
                 Definition(
                     "Relevance",
-                    "λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
-                    "by probability, 0 by how much they are the topic's own. Words with fewer "
-                    f"than {USES:g} expected uses in the topic are ordered by their probability alone.",
+                    f"λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
+                    f"by probability, λ = 0 by how typical they are of the topic. Words with "
+                    f"fewer than {USES:g} expected uses in the topic are ordered by their "
+                    f"probability only.",
                     "Sievert and Shirley 2014",
                 ),
                 Definition(
                     "Share of a word's uses",
-                    "Weight of the topic times probability of the word in it, over the sum of "
-                    "these products for all topics.",
+                    "The topic's weight times the word's probability in it, divided by the sum "
+                    "of these products over all topics.",
                 ),
             ]
-        weight = "The topic's expected share of the words, under the mean topics."
+        weight = "The topic's expected share of all words, given the mean topics."
         if run.results.fitted.counts() is not None:
-            weight = "The component's stick: its expected share of the documents to come."
+            weight = "The component's expected share of future documents (its stick)."
         elif run.draws > 1:
-            how = f"of {WEIGHT_DOCUMENTS:,} evenly spaced documents under the mean topics"
+            how = f"of {WEIGHT_DOCUMENTS:,} evenly spaced documents, given the mean topics"
             if run.results.fitted.exact and run.at == 0:
-                how = "of the training documents, over all draws"
+                how = "of the training documents, averaged over all draws"
             weight = (
-                f"The topic's share of the words {how}. Its interval is of {DRAWS} draws: in each every "
-                f"word of a document, of all or of {DOCUMENTS:,} evenly spaced ones, is given a topic."
+                f"The topic's share of the words {how}. Its interval comes from {DRAWS} "
+                f"draws, in each of which every word of all documents (or of {DOCUMENTS:,} "
+                "evenly spaced ones) is assigned a topic."
             )
             if not run.results.these:
                 weight += " For other texts like these, the variance over documents is added."
@@ -189,14 +199,14 @@ class TopicRecords(Section):
             *definitions,
             Definition(
                 "Coherence",
-                "NPMI of the ten most probable words, over pairs, from the training documents "
-                "that have both words. 0 is chance, 1 always together.",
+                "Mean NPMI over all pairs of the ten most probable words, from the training "
+                "documents that have both words: 0 means that they occur together by chance, 1 "
+                "always.",
                 "Bouma 2009; Lau, Newman and Baldwin 2014",
             ),
             Definition(
                 "Name",
-                "The first three words of the topic that are shown. No two names begin with the same "
-                "word.",
+                "The first three words shown of the topic. No two names begin with the same word.",
             ),
             Definition("Weight", weight),
         ]
