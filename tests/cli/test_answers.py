@@ -178,7 +178,7 @@ def test_a_word_is_found_in_its_topics(run):
     ("question", "code", "said"),
     [
         (["--word", "kingg"], 2, "did you mean king"),
-        (["--word", ""], 2, "does not know"),
+        (["--word", ""], 2, "not in the run's vocabulary"),
         (["--by", "verse"], 2, "its columns are 'book'"),
         (["--along", "book"], 2, "has no order"),
         (["--by", "book", "--cluster", "verse"], 2, "--cluster 'verse': the corpus has no such"),
