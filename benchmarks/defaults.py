@@ -85,7 +85,7 @@ MANY: dict[str, Mapping[str, Any]] = {
     "alpha 0.02, 20 sweeps": {"alpha": 0.02, "sweeps": 20},
     "alpha 0.02, twice the warm-up": {"alpha": 0.02, "x warm-up": 2},
 }
-#: From so many topics on `MANY` is what is tried.
+#: From so many topics on `MANY` is list of settings.
 MANY_TOPICS = 500
 #: The same for deep LDA: every sampler on the same blocks, and what its documents depend on.
 DEEP: dict[str, Mapping[str, Any]] = {

@@ -22,20 +22,20 @@ from .terminal import echo
 #: Names of the commands in the order of the help, each with a one-line summary.
 COMMANDS = {
     "train": "train a model on a corpus, or resume a stopped run",
-    "search": "how many topics? train several numbers, and compare",
+    "search": "find a number of topics: train several and compare",
     "eval": "perplexity on held-out documents; coherence",
-    "topics": "look at the topics: words, weights, coherence",
-    "effect": "how topics go with columns: party, year, and both",
-    "report": "one page to look at: topics, documents, how sure they are",
+    "topics": "show the topics: words, weights, coherence",
+    "effect": "how topics depend on document columns, such as party and year",
+    "report": "make a web page: topics, documents, how reliable they are",
     "infer": "topic proportions of new documents",
-    "diagnose": "which topics chains share, whether they have mixed",
-    "compare": "topics of two runs side by side: shared, split, merged, gone",
-    "audit": "which topics of another program does a corpus have?",
-    "export": "take topics and documents to other programs",
+    "diagnose": "which topics the chains share, and whether the chains have mixed",
+    "compare": "compare the topics of two runs: shared, split, merged, gone",
+    "audit": "check which topics of another program a corpus really has",
+    "export": "write topics and documents for other programs",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
-    "plan": "memory, disk, hours and threads that a training would need",
-    "slurm": "write a batch script for SLURM that runs one of these",
+    "plan": "estimate memory, disk, hours and threads of a training",
+    "slurm": "write a SLURM batch script that runs one of these commands",
     "runs": "list runs: topics, documents, state, score",
     "checkpoint": "list, show or verify the checkpoints of a run",
     "bench": "time the kernels and training on this machine",
@@ -149,8 +149,8 @@ def _no_command(typed: str) -> str:
     if match is not None and not match.here.startswith("--"):
         return hint(f"'{typed}'", match, match.here and f"'{match.here}'")
     near = difflib.get_close_matches(typed, COMMANDS, 1)
-    said = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}"
-    return f"no command '{typed}': {said}"
+    said = f"did you mean '{near[0]}'?" if near else f"the commands are {', '.join(COMMANDS)}"
+    return f"unknown command '{typed}'; {said}"
 
 
 def _help_of(error: click.UsageError) -> str:
@@ -203,7 +203,7 @@ def explain(error: BaseException) -> Explanation:
     if isinstance(error, SgmcError) and type(error) is not SgmcError:
         return Explanation(error.exit_code, str(error))
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return Explanation(STOPPED, "stopped at once", "sgmc: ")
+        return Explanation(STOPPED, "stopped immediately", "sgmc: ")
     import traceback
 
     lines = "".join(traceback.format_exception(error))
@@ -258,7 +258,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="""\b
 Topic models by stochastic-gradient MCMC.
   sgmc train corpus.txt && sgmc report --open""",
-    epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
+    epilog="RUN is the folder or name of a run; by default the latest under ./sgmc-runs.",
 )
 @click.option(
     "-V",

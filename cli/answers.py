@@ -31,10 +31,12 @@ def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
     """
     names = [name for name, value in requests.items() if value]
     if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)}: ask for one of them at a time")
+        raise UsageError(
+            f"{' and '.join(names)}: these options cannot be combined; give one of them"
+        )
     if names and has_rest:
         raise UsageError(
-            f"{names[0]} has a table of its own: leave --top, --intervals and --names out"
+            f"{names[0]} prints its own table; leave out --top, --intervals and --names"
         )
 
 
@@ -81,7 +83,7 @@ def answer(
                     wrapped = textwrap.wrap(shown(document.excerpt), columns)
                     lines += [INDENT + line for line in wrapped]
             if not topic.documents:
-                lines.append("         no document surely has it")
+                lines.append("         no document certainly has this topic")
     else:
         groups, rows = topics_in_groups(results, by, along, cluster, layer_index)
         record = head | {"groups": groups.record(), "topics": plain(rows)}
@@ -141,20 +143,27 @@ def _group_lines(
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):
-        lines += ["", "Fewer than 20 full samples: no intervals, and no group is listed as higher."]
+        lines += [
+            "",
+            "The run has fewer than 20 full samples, so there are no intervals and no group is "
+            "listed as higher.",
+        ]
     elif groups.levels:
         units = f"values of {cluster}" if cluster else "documents"
-        told_of = f"Intervals are for other {units} like these."
+        told_of = f"Intervals are valid for other {units} like these."
         if by is None:
             ends = f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}. "
         else:
-            ends = "Listed groups have a higher share than other documents (false discovery rate 5 %). "
+            ends = (
+                "Listed groups have a higher share than other documents (false discovery "
+                "rate 5 %). "
+            )
         lines += ["", *fill(ends + told_of).splitlines()]
     if groups.within:
         column, within = _short(groups.name), _short(groups.within)
         told_of = (
-            f"Documents of one {within} have the same {column}, so these intervals are too narrow. "
-            f"Use --cluster {within} for intervals that allow for it."
+            f"All documents of a {within} have the same {column}, so these intervals are too "
+            f"narrow. Give --cluster {within} for correct intervals."
         )
         lines += ["", *fill(told_of).splitlines()]
     return lines

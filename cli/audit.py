@@ -36,9 +36,15 @@ Examples:
 @click.argument("corpus", nargs=-1, required=True, shell_complete=files)
 @plain("--topics", "", "topics of another program", parse=str, metavar="FILE", required=True)
 @plain("--topic-words", "vocab.txt next to a matrix", "its words", parse=str, metavar="FILE")
-@plain("--chains", "6", "chains to train", parse=integer(2, 1000), metavar="N")
-@plain("--iterations", "300", "iterations of each chain", parse=integer(10), metavar="N")
-@plain("--starts", "auto", "short chains before each chain", parse=integer(1, 1000), metavar="N")
+@plain("--chains", "6", "number of chains to train", parse=integer(2, 1000), metavar="N")
+@plain("--iterations", "300", "number of iterations per chain", parse=integer(10), metavar="N")
+@plain(
+    "--starts",
+    "auto",
+    "number of short chains before each chain",
+    parse=integer(1, 1000),
+    metavar="N",
+)
 @options_of_training("Corpus")
 @as_json
 @quiet
@@ -97,8 +103,9 @@ def command(
         documents = plan.corpus.documents
     if result.covered < 1 - _UNKNOWN:
         screen.warn(
-            f"{topics}: {100 * (1 - result.covered):.0f} % of the topics' probability is on words that "
-            "the corpus lacks; use its stop words and tokens (--stop-words, --token-pattern)"
+            f"{topics}: {100 * (1 - result.covered):.0f} % of the topics' probability is on words "
+            "that this corpus does not have; give the stop words and token pattern of the "
+            "topics' corpus (--stop-words, --token-pattern)"
         )
     if json:
         show_json(
@@ -125,8 +132,9 @@ def _show(result: Audit, name: str, documents: int) -> None:
     echo("\n".join(lines) + "\n")
     echo(
         fill(
-            "Found: chains on resampled documents with at least half of the topic's probability in one "
-            "topic. Stable: those of its first ten words that most chains have, too."
+            "Found: number of chains, trained on resampled documents, that have a topic with at "
+            "least half of its probability in common. Stable: how many of its first ten words "
+            "most of these chains also have."
         )
     )
 

@@ -31,32 +31,34 @@ Examples:
   sgmc bench --isa avx2 --quick       does it work here?
   mpiexec -n 4 sgmc bench --mpi --corpus built -k 500 --minibatch 20000
 
-Compare figures of one machine, idle, only.""",
+Compare only results of the same machine, with no other work on it.""",
 )
 @plain("-o/--out", "none", "also write the results as JSON", parse=str, metavar="FILE")
-@flag("--force", "replace a file that is there")
-@plain("--compare", "none", "results of an earlier bench", parse=str, metavar="FILE")
+@flag("--force", "replace an existing file")
+@plain(
+    "--compare", "none", "compare with the results of an earlier bench", parse=str, metavar="FILE"
+)
 @plain(
     "--isa",
-    "the best there is",
+    "the best available",
     "instruction set of the kernels",
     parse=choice("baseline", "avx2", "avx512"),
     metavar="baseline|avx2|avx512",
 )
 @plain(
     "--corpus",
-    "the repository's Bible, if at hand",
-    "what to train on, end to end",
+    "the repository's Bible, if available",
+    "corpus for the measurement of training",
     parse=str,
     metavar="FILE",
 )
-@flag("--quick", "a few sizes, once each: to see that it works")
-@flag("--mpi", "time messages and iterations of several ranks, and nothing else")
+@flag("--quick", "measure only a few sizes, once each, as a test")
+@flag("--mpi", "measure only messages and iterations of several ranks")
 @plain("-k/--topics", "100", "--mpi: topics", parse=integer(1, 1_000_000), metavar="K")
 @plain(
     "--minibatch",
     "as in training",
-    "--mpi: documents of the smallest minibatch",
+    "--mpi: size of the smallest minibatch in documents",
     parse=integer(1, 1 << 40),
     metavar="N",
 )
@@ -137,7 +139,7 @@ def _alone(
     source = Path(corpus) if corpus else bundled_corpus()
     with Screen(quiet=quiet) as screen:
         if source is None:
-            screen.note("no corpus at hand, training is left out: name one with --corpus")
+            screen.note("training is not measured without a corpus; give one with --corpus")
         with screen.counting("benchmarks", 100) as percent, reading_by_default():
             return measure(
                 quick=quick,
@@ -204,7 +206,8 @@ def _show(results: dict[str, Any], ratios: dict[tuple[str, str], float] | None) 
             f"{results['library']}"
         )
     echo(
-        f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
+        f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, "
+        f"{m['compiler']}"
     )
     group, width = None, max(len(row["name"]) for row in results["rows"])
     for row in results["rows"]:

@@ -51,7 +51,9 @@ def show(run: str | None, step: int | None, json: bool) -> None:
     report = next((r for r in reports[::-1] if step in (None, r.step)), None)
     if report is None:
         steps = ", ".join(str(report.step) for report in reports)
-        raise MissingInputError(f"{path}: has no checkpoint of iteration {step}; there are {steps}")
+        raise MissingInputError(
+            f"{path}: has no checkpoint of iteration {step}; its checkpoints are {steps}"
+        )
     if json:
         show_json(_brief(report) | {"meta": report.meta, "arrays": report.tensors})
         return
@@ -60,7 +62,7 @@ def show(run: str | None, step: int | None, json: bool) -> None:
         ("iteration", f"{report.step:,}"),
         ("written", report.written),
         ("size", _megabytes(report.size).strip()),
-        ("state", report.problem or "there; 'sgmc checkpoint verify' reads every byte"),
+        ("state", report.problem or "exists; 'sgmc checkpoint verify' reads every byte"),
         *(
             (name, f"{value:,.3f}" if isinstance(value, float) else f"{value:,}")
             for name, value in report.meta.items()

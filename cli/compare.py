@@ -32,34 +32,33 @@ def _layers(value: str) -> tuple[int, int]:
     """Parse ``L``, a layer of both runs, or ``L,L``, a layer of the left and one of the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
-        raise UsageError(f"'{value}': name one layer, or one for each run, as in 1,2")
+        raise UsageError(f"'{value}': give one layer, or one for each run, such as 1,2")
     return parts[0], parts[-1]
 
 
 @click.command(
     "compare",
     cls=Described,
-    instead={"-n": "use --top N for the number of words of each topic"},
+    instead={"-n": "give the number of number of words of each topic with --top N"},
     epilog="""\b
 Examples:
   sgmc compare news-k50 news-k100         other numbers of topics
   sgmc compare news-2023 news-2024 --html years.html --open
   sgmc compare news-2023 news-2024 --carry-labels
-  sgmc compare --news --exit-code         the latest with the run it continues,
-                                          or its latest week with those before
+  sgmc compare --news --exit-code         the latest with the run it continues
   sgmc compare a b --json | jq '.topics[] | select(.kind == "split")'""",
 )
 @click.argument("named", nargs=-1, metavar="[RUN] RUN", shell_complete=runs)
-@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@plain("--top", "10", "number of words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
 @plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
-@plain("--html", "none", "also write a page, one file", parse=str, metavar="FILE.html")
-@flag("--open", "show that page in the browser")
-@flag("--force", "replace that page if it is there")
-@flag("--carry-labels", "give topics on the right the names of their partners")
-@flag("--replace-labels", "the same, and replace names that they have")
-@flag("--news", "print only new, grown, faded and gone topics, and new words")
-@flag("--exit-code", "end with exit code 1 if topics are new, for cron and scripts")
+@plain("--html", "none", "also write a web page to this file", parse=str, metavar="FILE.html")
+@flag("--open", "show the page in the browser")
+@flag("--force", "replace an existing page")
+@flag("--carry-labels", "copy the names of topics on the left to their partners on the right")
+@flag("--replace-labels", "the same, and replace existing names")
+@flag("--news", "print only new, grown, faded and gone topics and new words")
+@flag("--exit-code", "end with exit code 1 if there are new topics, for scripts")
 @as_json
 @quiet
 @threads
@@ -95,9 +94,9 @@ def command(
     from .progress import Screen
 
     if len(named) > 2:
-        raise UsageError(f"two runs are compared at a time, and {len(named)} are named")
+        raise UsageError(f"give two runs to compare, not {len(named)}")
     if (open or force) and html is None:
-        raise UsageError("--open and --force are for a page: name it with --html FILE.html")
+        raise UsageError("--open and --force require --html FILE.html")
     if len(named) < 2:
         (run,) = named or ("latest",)
         former = former_run(run)
@@ -161,8 +160,9 @@ def _compare_period(
             found = latest_period(results, tell)
     if found is None:
         raise UsageError(
-            f"{results.place} continues no other run, and its documents have no column of dates with "
-            "enough documents in a latest week, month or year: name two runs; 'sgmc runs' lists them"
+            f"{results.place} continues no other run, and its documents have no column of dates "
+            "with enough documents in a latest week, month or year: name two runs; 'sgmc runs' "
+            "lists them"
         )
     if values["json"]:
         topics = [
@@ -182,8 +182,8 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
     if not news:
         echo(
             fill(
-                f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of {found.first} "
-                f"to {found.last}, next to the {found.before:,} before\n"
+                f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of "
+                f"{found.first} to {found.last}, next to the {found.before:,} before\n"
             )
         )
     for change in ("new", "grown", "faded"):
@@ -227,13 +227,13 @@ def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) 
 
 
 def _carried_lines(carried: Carried) -> list[str]:
-    lines = [f"{carried.path}: {plural(len(carried.new), 'name')} carried"]
+    lines = [f"{carried.path}: {plural(len(carried.new), 'name')} copied"]
     if carried.kept:
         earlier = ", ".join(f"{k} {name!r}" for k, name in carried.kept.items())
-        lines.append(f"names that were there stay: {earlier}; --replace-labels replaces them")
+        lines.append(f"existing names are unchanged: {earlier}; replace them with --replace-labels")
     if carried.lost:
         unmatched = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
-        lines.append(f"without one partner on the right that is the same: {unmatched}")
+        lines.append(f"not copied, because there is no equal topic on the right: {unmatched}")
     return lines
 
 
@@ -274,11 +274,11 @@ def _show(comparison: Comparison) -> None:
     for name, side in (("left", comparison.left), ("right", comparison.right)):
         layer = f", layer {side.layer}" if side.layer > 1 else ""
         echo(
-            f"{name:<5}  {side.path}: {side.model}, {side.algo}{layer}, {side.topics} {side.noun}s, "
-            f"{side.documents:,} documents"
+            f"{name:<5}  {side.path}: {side.model}, {side.algo}{layer}, {side.topics} "
+            f"{side.noun}s, {side.documents:,} documents"
         )
     lacking = [
-        f"the {name} one has {side.words:,}"
+        f"the {name} run has {side.words:,}"
         for name, side in (("left", comparison.left), ("right", comparison.right))
         if side.words > comparison.words
     ]
@@ -287,7 +287,8 @@ def _show(comparison: Comparison) -> None:
     wide = max(6, *(len(topic.numbers) for topic in comparison.topics))
     wide = min(wide, 24)
     echo(
-        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one alone"
+        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one "
+        "topic only"
     )
     for topic in comparison.topics:
         _show_topic(comparison, topic, wide, columns)
@@ -325,12 +326,12 @@ def _show_topic(comparison: Comparison, topic: ComparedTopics, wide: int, column
     for line in rest:
         echo(" " * len(head) + line)
     lacks = [
-        f"{100 * share:.0f} % on the {name}"
+        f"{100 * share:.0f} % in the {name} topic"
         for name, share in (("left", topic.outside_left), ("right", topic.outside_right))
         if share is not None and share >= TOLD
     ]
     if lacks:
-        echo(f"{pad}on words that the other run lacks: {', '.join(lacks)}")
+        echo(f"{pad}probability on words that the other run does not have: {', '.join(lacks)}")
     words_alone = (
         ("both", [*topic.both]),
         ("left", _own(topic.only_left)),

@@ -20,11 +20,11 @@ from .values import of_option
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),
-        "without the package bash-completion, put this into ~/.bashrc: source {}",
+        "if the package bash-completion is missing, add this line to ~/.bashrc: source {}",
     ),
     "zsh": (
         *("XDG_DATA_HOME", ".local/share", "zsh/site-functions/_sgmc"),
-        "~/.zshrc needs, before compinit: fpath=({.parent} $fpath)",
+        "add this line to ~/.zshrc, before compinit: fpath=({.parent} $fpath)",
     ),
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/sgmc.fish", ""),
 }
@@ -49,11 +49,11 @@ Examples:
     metavar="bash|zsh|fish",
     shell_complete=lambda _ctx, _param, begun: of_option(_SHELL.parse, "", begun),
 )
-@flag("--install", "write it to the folder that the shell reads")
+@flag("--install", "write it to the folder from which the shell reads completions")
 def command(shell: str, install: bool) -> None:
-    """Print what makes a shell complete commands, options, their values, runs and files.
+    """Print a script with which a shell completes commands, options, values, runs and files.
 
-    It is completed on the Tab key.
+    The Tab key then completes what you type.
     """
     from . import main
 

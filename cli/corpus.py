@@ -52,8 +52,8 @@ Examples:
   sgmc corpus build docword.nips.txt.gz -o nips""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "folder to write", parse=str, metavar="DIR", required=True)
-@plain("--shard", "whole", "build one of N shards, for 'corpus merge'", parse=part, metavar="I/N")
+@plain("-o/--out", "", "output folder", parse=str, metavar="DIR", required=True)
+@plain("--shard", "whole", "build shard I of N, for 'corpus merge'", parse=part, metavar="I/N")
 @options_of_training("Corpus")
 @threads
 @quiet
@@ -101,8 +101,8 @@ def merge(named: tuple[str, ...], quiet: bool) -> None:
     """
     if len(named) > 1:
         raise UsageError(
-            f"one DIR is named, whose shards lie in DIR.shards, and here are {len(named)}; corpora that "
-            "were built apart cannot be merged: build one of the inputs of all"
+            f"give one DIR, whose shards are in DIR.shards, not {len(named)}; corpora built "
+            "separately cannot be merged: build one corpus from all inputs"
         )
     from pysgrld.corpus.shards import merge as join
 
@@ -123,16 +123,16 @@ Examples:
   sgmc corpus sample enwiki -n 0.01 -o enwiki-small --seed 7""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "folder to write", parse=str, metavar="DIR", required=True)
+@plain("-o/--out", "", "output folder", parse=str, metavar="DIR", required=True)
 @plain(
     "-n/--size",
     "",
-    "documents: number, or share",
+    "number of documents, or fraction",
     parse=share_or_count,
     metavar="N|SHARE",
     required=True,
 )
-@plain("--seed", "0", "seed of the choice", parse=integer(0, 2**63 - 1), metavar="N")
+@plain("--seed", "0", "seed of the random choice", parse=integer(0, 2**63 - 1), metavar="N")
 @options_of_training("Corpus")
 @threads
 @quiet
@@ -147,7 +147,7 @@ def sample(
     """Cut a random sample of the documents of CORPUS; words keep their ids."""
     options = _reading(values)
     if not size:
-        raise UsageError("-n 0: give a number of documents of at least 1, or a share")
+        raise UsageError("-n 0: give a number of documents of at least 1, or a fraction")
 
     from pysgrld.corpus.build import OTHER_FOLDER
     from pysgrld.corpus.build import sample as cut
@@ -184,10 +184,10 @@ Examples:
   sgmc train news.txt --phrases phrases.txt     new_york is then a word""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "file to write", parse=str, metavar="FILE", required=True)
-@plain("--npmi", "0.5", "least association, 0 to 1", parse=real(0.0, 1.0), metavar="SHARE")
+@plain("-o/--out", "", "output file", parse=str, metavar="FILE", required=True)
+@plain("--npmi", "0.5", "minimum association (NPMI), 0 to 1", parse=real(0.0, 1.0), metavar="SHARE")
 @plain("--min-count", "20", "least occurrences", parse=integer(1), metavar="N")
-@flag("--force", "replace a file that is there")
+@flag("--force", "replace an existing file")
 @options_of(
     {
         name: OPTIONS[name]._replace(group=READ_GROUP, first=True)
@@ -205,7 +205,7 @@ def phrases(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Find phrases of two and three words in CORPUS, which is text, and write one a line.
+    """Find phrases of two and three words in the texts of CORPUS, and write one per line.
 
     A phrase is a frequent sequence of words in a sentence, without stop words, that occur together
     far more often than by chance. With --phrases FILE each phrase in FILE counts as one word.
@@ -247,9 +247,9 @@ Examples:
   sgmc train novels/ --stop-words english,names.txt""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "file to write", parse=str, metavar="FILE", required=True)
+@plain("-o/--out", "", "output file", parse=str, metavar="FILE", required=True)
 @plain("--min-count", "10", "least occurrences in sentences", parse=integer(1), metavar="N")
-@flag("--force", "replace a file that is there")
+@flag("--force", "replace an existing file")
 @options_of({name: OPTIONS[name]._replace(group=READ_GROUP, first=True) for name in _OF_TEXTS})
 @threads
 @quiet
@@ -302,11 +302,11 @@ Examples:
 )
 @click.argument("language", required=False, metavar="[LANGUAGE]")
 def stop_words(language: str | None) -> None:
-    """Print the stop words of LANGUAGE, one a line; without it, the names of the lists."""
+    """Print the stop words of LANGUAGE, one per line; without LANGUAGE, the names of the lists."""
     from pysgrld.corpus.stopwords import NAMED, named
 
     if language is not None and language not in NAMED:
-        raise UsageError(f"no list '{language}': there are {', '.join(NAMED)}")
+        raise UsageError(f"unknown list '{language}'; the lists are {', '.join(NAMED)}")
     for line in NAMED if language is None else sorted(named(language)):
         echo(line)
 
@@ -322,7 +322,7 @@ Examples:
   sgmc corpus info news --verify         compare every byte with its checksum""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@flag("--verify", "hash every byte of a stored corpus")
+@flag("--verify", "compare every byte of a stored corpus with its checksum")
 @options_of_training("Corpus")
 @threads
 @as_json
@@ -336,7 +336,9 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
     with _opened(corpus, options, quiet, values["threads"]) as (_, opened):
         stored = opened.path in map(Path, corpus)
         if verify and not stored:
-            raise UsageError("--verify: give one folder written by 'sgmc corpus build', as it lies")
+            raise UsageError(
+                "--verify: give only a folder written by 'sgmc corpus build', without other options"
+            )
         figures = describe(opened)
         if verify:
             opened.verify()
@@ -352,7 +354,7 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
 @command.command(
     "words",
     cls=Described,
-    short_help="which words are kept and which are left out, by which rule",
+    short_help="which words are kept, and which are removed by which rule",
     epilog="""\b
 Examples:
   sgmc corpus words news.txt                   how many each rule leaves out
@@ -360,8 +362,8 @@ Examples:
   sgmc corpus words news.txt --json | jq '.words[0]'""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@flag("--kept", "list each word that is kept: tokens, documents, word")
-@flag("--dropped", "list each word that is left out: tokens, documents, rule, word")
+@flag("--kept", "list each kept word: tokens, documents, word")
+@flag("--dropped", "list each removed word: tokens, documents, rule, word")
 @options_of_training("Corpus")
 @threads
 @as_json
@@ -369,10 +371,10 @@ Examples:
 def words(
     corpus: tuple[str, ...], kept: bool, dropped: bool, json: bool, quiet: bool, **values: Any
 ) -> None:
-    """Show the kept and the omitted words of CORPUS, the most frequent first.
+    """Show the kept and the removed words of CORPUS, the most frequent first.
 
-    Rules are asked in this order: stop words, numbers, --min-df, --max-df, --max-vocab. A corpus that
-    was built has the words that were kept; name the texts that it was built of.
+    Rules apply in this order: stop words, numbers, --min-df, --max-df, --max-vocab. A stored corpus
+    has only its kept words; to see removed words, give the texts from which it was built.
     """
     options = _reading(values)
 
@@ -395,7 +397,7 @@ def words(
             rule = f"{word.rule:<11} " if word.rule else ""
             echo(f"{word.tokens:>11,} {word.documents:>10,}  {rule}{word.word}")
         return
-    echo(f"{'':<12}{'words':>10}{'tokens':>14}  the most frequent of them")
+    echo(f"{'':<12}{'words':>10}{'tokens':>14}  most frequent words")
     for name in (None, *RULES):
         matches = [word for word in found if word.rule == name]
         if matches or name is None:
@@ -407,7 +409,7 @@ def words(
 @command.command(
     "drop-text",
     cls=Described,
-    short_help="take the texts out of a stored corpus",
+    short_help="delete the texts of a stored corpus",
     epilog="""\b
 Examples:
   sgmc corpus drop-text news                     a corpus in this folder
@@ -416,7 +418,7 @@ Examples:
 @click.argument("folder", metavar="DIR")
 @quiet
 def drop_text(folder: str, quiet: bool) -> None:
-    """Take the texts out of DIR, a folder that 'sgmc corpus build' wrote, or a run's corpus.
+    """Delete the texts of DIR, a folder written by 'sgmc corpus build' or the corpus of a run.
 
     Counts, ids, titles and columns stay, and runs can be resumed. Other copies keep their texts.
     """
@@ -426,7 +428,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 
     with Screen(quiet=quiet) as screen:
         freed = drop(Path(folder))
-        screen.note(f"{folder}: {freed / 2**20:,.1f} MB of texts taken out")
+        screen.note(f"{folder}: {freed / 2**20:,.1f} MB of texts deleted")
 
 
 @contextlib.contextmanager
@@ -499,7 +501,7 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
         )
     names = [name for name in ("ids", "titles") if figures[name]]
     if names:
-        rows.append(("documents", f"have {' and '.join(names)} of their own"))
+        rows.append(("documents", f"have their own {' and '.join(names)}"))
     for name, value in rows:
         echo(f"  {name:<12}{value}")
     if figures["columns"]:

@@ -28,7 +28,7 @@ WIDEST = 24
 @click.command(
     "diagnose",
     cls=Described,
-    instead={"-n": "use --top N for the number of words of each topic"},
+    instead={"-n": "give the number of number of words of each topic with --top N"},
     epilog="""\b
 Examples:
   sgmc train --chains 4 corpus.txt && sgmc diagnose
@@ -41,26 +41,22 @@ Examples:
   sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=runs)
-@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@plain("--top", "10", "number of words of each topic", parse=integer(1, 10_000), metavar="N")
 @layer
 @plain(
-    "--burn-in",
-    "the runs'",
-    "leave out samples up to this iteration",
-    parse=integer(0),
-    metavar="N",
+    "--burn-in", "the runs'", "ignore samples up to this iteration", parse=integer(0), metavar="N"
 )
 @plain(
     "--replicate",
     "none",
-    "train N fresh runs on resampled documents, and count the runs that find each topic; "
-    "not calibrated for new texts",
+    "train N new runs on resampled documents, and count for each topic the runs that find it "
+    "(not calibrated for new texts)",
     parse=integer(1, 100),
     metavar="N",
 )
 @flag("--halves", "train on two random halves of the documents: do their intervals agree?")
-@plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=str, metavar="FILE.png")
-@flag("--force", "replace that picture if it is there")
+@plain("--picture", "none", "also draw traces, overlaps and R-hat", parse=str, metavar="FILE.png")
+@flag("--force", "replace an existing picture")
 @as_json
 @quiet
 @threads
@@ -91,13 +87,17 @@ def command(
     if halves:
         if len(runs) > 1 or replicate or top or layer or burn_in or picture is not None:
             raise UsageError(
-                "--halves takes one run, and none of --replicate, --top, --layer, --burn-in, --picture"
+                "--halves takes one run, and none of --replicate, --top, --layer, --burn-in, "
+                "--picture"
             )
         _compare_halves(runs[0] if runs else None, **values)
         return
     if replicate is not None:
         if len(runs) > 1 or layer or burn_in or picture is not None:
-            raise UsageError("--replicate takes one run, and none of --layer, --burn-in, --picture")
+            raise UsageError(
+                "--replicate needs a single run, and cannot be combined with --layer, --burn-in "
+                "or --picture"
+            )
         _replicate(runs[0] if runs else None, replicate, top, **values)
         return
     if picture is not None:
@@ -107,7 +107,7 @@ def command(
         check_picture(picture)
         check_outputs([Path(picture)], force=force)
     elif force:
-        raise UsageError("--force is for a picture: name it with --picture FILE.png")
+        raise UsageError("--force requires --picture FILE.png")
     with Screen(quiet=values["quiet"]) as screen:
         with screen.steps() as tell:
             diagnosis = diagnose(
@@ -185,7 +185,7 @@ def _replicate(
         )
         for topic in topics
     ]
-    echo(f"{results.place}, {runs} fresh runs on resampled documents\n")
+    echo(f"{results.place}, {runs} new runs on resampled documents\n")
     head = ("topic", "share", "found", "overlap", "top words")
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
     for row in [head, *rows]:
@@ -194,9 +194,10 @@ def _replicate(
     echo(
         "\n"
         + fill(
-            "Found: runs that have the topic too, by a correlation of its proportions in the same "
-            f"documents of at least {CORRELATED}. The count is not calibrated: it is "
-            "no probability that new texts have a topic. Overlap: mean share of the ten top words."
+            "Found: number of new runs that have the topic (its proportions in the same "
+            f"documents have a correlation of at least {CORRELATED}). The count is not a "
+            "probability that new texts have the topic. Overlap: mean fraction of the ten top "
+            "words that these runs share."
         )
     )
 
@@ -254,8 +255,9 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
     echo(
         "\n"
         + fill(
-            f"{compared.pairs} of {compared.topics} topics are in both halves ({AGREE} of {WORDS} top "
-            "words); the others are not compared. 0.90 is right; from few differences it is uncertain."
+            f"{compared.pairs} of {compared.topics} topics are in both halves ({AGREE} of {WORDS} "
+            "top words); the others are not compared. 0.90 is right; from few differences it is "
+            "uncertain."
         )
     )
 
@@ -356,7 +358,10 @@ def _show_topics(d: Diagnosis, columns: int) -> None:
         fit = wrap(words, max(24, columns - len(cells)))
         echo(cells + "".join(fit[:1]))
     if any(topic.weight for topic in d.topics):
-        line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"
+        line = (
+            "Weight: share of the tokens of held-out documents ('sgmc topics' shows the "
+            "share of the training tokens)."
+        )
         echo("\n" + fill(line, columns))
 
 

@@ -54,11 +54,11 @@ Examples:
 )
 @run_argument
 @click.argument("formula", required=False, metavar="FORMULA")
-@plain("--topics", "all", "numbers of topics that are shown", parse=str, metavar="N,N,...")
+@plain("--topics", "all", "numbers of the topics to show", parse=str, metavar="N,N,...")
 @plain(
     "--contrast",
     "see above",
-    "compare the second value with the first; may be given again",
+    "compare the second value with the first (may be repeated)",
     parse=str,
     metavar="COLUMN=A,B",
     multiple=True,
@@ -66,28 +66,28 @@ Examples:
 @plain(
     "--reference",
     "all pairs",
-    "compare the other values of its column with this one",
+    "compare this value with the other values of its column",
     parse=str,
     metavar="VALUE",
 )
 @plain(
     "--cluster",
-    "each document alone",
-    "documents with one value of this column have one source",
+    "documents are independent",
+    "column with the source of each document, whose documents are not independent",
     parse=str,
     metavar="COLUMN",
 )
 @metadata
 @layer
-@plain("-o/--out", "none", "also write a table: FILE.csv or .parquet", parse=str, metavar="FILE")
+@plain("-o/--out", "none", "also write the table: FILE.csv or .parquet", parse=str, metavar="FILE")
 @plain(
     "--plot",
     "none",
-    "also draw shares and differences: .png, .pdf or .svg",
+    "also draw shares and differences: FILE.png, .pdf or .svg",
     parse=str,
     metavar="FILE",
 )
-@flag("--force", "replace files that are there")
+@flag("--force", "replace existing files")
 @population
 @as_json
 @quiet
@@ -107,19 +107,20 @@ def command(
     population: str | None,
     **values: Any,
 ) -> None:
-    """Estimate effects of document columns on shares of topics; FORMULA combines the columns.
+    """Estimate how shares of topics depend on columns of the documents, given in FORMULA.
 
-    Columns of numbers are compared at their third quartile and their first, categories in all pairs.
-    Shown are predicted shares in percent, other columns being as they are, and their difference in
-    percentage points with an interval of 90 %, for other documents like these; greatest first.
+    Numbers are compared at their first and third quartile, categories in all pairs.
+    The table has predicted shares in percent, while other columns keep their values, and the
+    difference in percentage points with a 90 % interval for other documents like these; greatest
+    differences first.
     FORMULA may have +, *, :, bs(), poly(), C(), np.log(). See docs/effect.md.
     """
     if formula is None and run is not None and run.lstrip().startswith("~"):
         run, formula = None, run
     if formula is None:
         raise UsageError(
-            "a formula is wanted, as in: sgmc effect RUN '~ party + year'; 'sgmc corpus info' "
-            "lists the columns"
+            "FORMULA is missing; give one, such as: sgmc effect RUN '~ party + year' ('sgmc "
+            "corpus info' lists the columns)"
         )
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
@@ -133,13 +134,13 @@ def command(
 
     suffix = "" if out is None else Path(out).suffix.removeprefix(".")
     if out is not None and suffix not in TABLES:
-        raise UsageError(f"--out {out}: wanted a name that ends in .csv or .parquet")
+        raise UsageError(f"--out {out}: give a file name that ends in .csv or .parquet")
     if plot is not None:
         check_format("--plot", plot)
     written = [Path(name) for name in (out, plot) if name is not None]
     check_outputs(written, force=force, inputs=[metadata] if metadata else [])
     if contrast and reference is not None:
-        raise UsageError("--contrast and --reference: give one of them")
+        raise UsageError("--contrast and --reference cannot be combined; give one of them")
     contrasts = [_contrast(text) for text in contrast]
     request = EffectRequest(formula, contrasts, cluster, layer, reference)
     with Screen(quiet=values["quiet"]) as screen:
@@ -154,16 +155,17 @@ def command(
         if effects.design.missing:
             screen.note(
                 f"{plural(effects.design.missing, 'document')} without a value in "
-                f"{' or '.join(effects.design.columns)} left out"
+                f"{' or '.join(effects.design.columns)} ignored"
             )
         if results.fitted.slices:
             screen.warn(
-                "words are sorted by what topics are on average over time: an effect of time is also how "
-                "their words have changed"
+                "shares are those of topics averaged over time, so an effect of time may also "
+                "come from changes of their words"
             )
         if effects.draws == 1:
             screen.note(
-                "fewer than 20 full samples are kept: intervals leave out how unsure the topics are"
+                "the run has fewer than 20 full samples, so intervals do not include the "
+                "uncertainty about the topics"
             )
         if out is not None:
             _write(Path(out), suffix, effects, order, names)
@@ -174,8 +176,8 @@ def command(
             _, number = draw(Path(plot), effects, order, names)
             largest = "the largest of " if number < len(order) else ""
             screen.note(
-                f"{plot}: differences of {plural(len(order), 'topic')}, shares of {largest}"
-                f"{number}; --topics chooses others"
+                f"{plot}: differences of {plural(len(order), 'topic')}, shares of "
+                f"{largest}{number} (choose others with --topics)"
             )
         spread = results.spread()
         if values["json"]:
@@ -220,7 +222,7 @@ def _contrast(text: str) -> tuple[str, str, str]:
     column, equals, two = text.partition("=")
     first, comma, second = two.partition(",")
     if not (column and equals and first and comma and second):
-        raise UsageError(f"--contrast {text[:60]!r}: wanted COLUMN=A,B, as party=dem,rep")
+        raise UsageError(f"--contrast {text[:60]!r}: give COLUMN=A,B, such as party=dem,rep")
     return column, first, second
 
 
@@ -229,9 +231,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
     chosen = [integer(0)(part) for part in text.split(",")]
     for topic in chosen:
         if topic not in available:
-            raise UsageError(
-                f"--topics {topic}: there are topics {min(available)} to {max(available)}"
-            )
+            raise UsageError(f"--topics {topic}: topics are {min(available)} to {max(available)}")
     return list(dict.fromkeys(chosen))
 
 
@@ -290,17 +290,21 @@ def _show(
             _show_factor(effects, test, comparisons, order, names, whole=whole)
     units = f"values of {cluster}" if cluster else "documents"
     omission = (
-        "" if whole else " Topics that are not surely more or less are left out: --topics, -o."
+        ""
+        if whole
+        else " Other topics are not shown; choose topics with --topics, or write all with -o."
     )
     several = len(effects.compared) > len(effects.tests)
     of_factor = (
-        " p: test that the share is the same at all values; *: it is not." if several else ""
+        " p: p-value of a test that the share is the same at all values; *: the share differs."
+        if several
+        else ""
     )
-    sure = "More, less and *" if several else "More and less"
+    sure = "more, less or *" if several else "more or less"
     echo(
         fill(
-            f"Intervals are for other {units} like these.{of_factor} {sure}: of all that are called "
-            f"so, at most 5 % are expected to be wrong.{omission}"
+            f"Intervals are valid for other {units} like these.{of_factor} Of all topics marked "
+            f"{sure}, at most 5 % are expected to be wrong.{omission}"
         )
     )
 

@@ -48,12 +48,12 @@ Examples:
   sgmc eval --observed-corpus docword.a.txt --held-out-corpus docword.b.txt""",
 )
 @run_argument
-@flag("--perplexity", "by document completion (the default without --coherence)")
-@flag("--coherence", "NPMI and UMass of the ten top words, over the training corpus")
+@flag("--perplexity", "perplexity by document completion (default without --coherence)")
+@flag("--coherence", "NPMI and UMass of the ten top words in the training corpus")
 @plain(
     "--corpus",
     "the run's held-out documents",
-    "other documents, split at random",
+    "score these documents, split at random",
     parse=str,
     metavar="FILE",
     group=DOCUMENTS,
@@ -61,7 +61,7 @@ Examples:
 @plain(
     "--observed",
     "as the run",
-    "share of a document's tokens that is observed",
+    "fraction of a document's tokens that is observed",
     parse=real(0.0, 1.0),
     metavar="SHARE",
     group=DOCUMENTS,
@@ -77,7 +77,7 @@ Examples:
 @plain(
     "--observed-corpus",
     "none",
-    "observed tokens of documents that you have split yourself",
+    "observed tokens of documents that are already split",
     parse=str,
     metavar="FILE",
     group=DOCUMENTS,
@@ -122,7 +122,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
         if coherence:
             figures, shown = results.coherence(10), results.fitted.shown(0)
             if figures is None:
-                raise MissingInputError(f"{results.gone}: coherence needs it")
+                raise MissingInputError(f"{results.gone}, but coherence needs it")
             record["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),
@@ -142,9 +142,11 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
     """Raise an error for contradictory options, before anything is read."""
     pair = [n for n in ("observed_corpus", "held_out_corpus") if n in values]
     if len(pair) == 1:
-        raise UsageError("--observed-corpus and --held-out-corpus go together: give both")
+        raise UsageError("--observed-corpus and --held-out-corpus belong together; give both")
     if pair and "corpus" in values:
-        raise UsageError("--corpus and --observed-corpus both name documents: give one")
+        raise UsageError(
+            "--corpus and --observed-corpus both give documents; leave out one of them"
+        )
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
             raise UsageError(f"--{name} requires --corpus FILE, which it splits")
@@ -153,8 +155,8 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
             raise UsageError(f"--{name} requires --corpus FILE, which it describes")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
-            "--coherence looks at the training corpus: add --perplexity, or leave "
-            "the other documents out"
+            "--coherence uses the training corpus; add --perplexity, or leave out the other "
+            "documents"
         )
 
 
@@ -168,7 +170,7 @@ def _score(
             if name in values:
                 raise UsageError(
                     f"--{name} does not apply to {results.path}: {results.fitted.kind} scores "
-                    "documents whole"
+                    "whole documents; leave it out"
                 )
     if "corpus" not in values and "observed_corpus" not in values:
         return score_own(results, chains)
@@ -193,7 +195,7 @@ def _score(
 def _show_scores(results: Results, scores: Evaluation) -> None:
     kind = scores.kind
     how = "without a known word" if kind.whole else "too short to be split"
-    dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
+    dropped = f"; ignored {scores.dropped:,} more {how}" if scores.dropped else ""
     tokens = plural(scores.held_out_tokens, "token" if kind.whole else "held-out token")
     echo(
         f"{results.path} after {results.length}, on "
@@ -201,7 +203,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     )
     mean = f"mean of {plural(scores.samples, 'posterior sample')}"
     if scores.samples == 0:
-        mean = f"{results.no_samples}: the current topics"
+        mean = f"current topics, because {results.no_samples}"
     lines = [
         (kind.title, _with_error(kind, scores.average), mean),
         (f"point {kind.title}", _with_error(kind, scores.point), "current topics"),
@@ -213,13 +215,15 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     ]
     if scores.own_words is not None:
         own = _with_error(kind, scores.own_words.perplexity)
-        lines.append(("with own words", own, "words that a document has are likely to come again"))
+        lines.append(("with own words", own, "also predicts that words of a document recur in it"))
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
-        lines.append((all_of(scores.chains, "chains"), figure, "mean over the samples of all"))
+        lines.append(
+            (all_of(scores.chains, "chains"), figure, "mean over the samples of all chains")
+        )
     if scores.unigram is not None:
         unigram = _with_error(kind, scores.unigram)
-        lines.append(("unigram", unigram, "word frequencies, no topics"))
+        lines.append(("unigram", unigram, "word frequencies without topics"))
     wide, room = (max(len(line[i]) for line in lines) for i in (0, 1))
     for title, figure, remark in lines:
         echo(f"  {title:<{wide}}  {figure:<{room}}   {remark}")
@@ -234,12 +238,14 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     for name, other in scores.beside().items():
         gap = scores.average.minus(other)
         side = "below" if gap < 0 else "above"
-        echo(f"{kind.show(abs(gap), gap.error)} {side} {titles[name]}, document by document")
+        echo(
+            f"{kind.show(abs(gap), gap.error)} {side} {titles[name]}, compared document by document"
+        )
     if math.isfinite(scores.average.error):
-        echo("±: the standard error, as these documents are a sample of all there could be")
+        echo("±: standard error, because these documents are a sample")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
-        echo(f"{unit}lower is better; documents are scored whole")
+        echo(f"{unit}lower is better; whole documents are scored")
 
 
 def _with_error(kind: Score, figure: Estimate) -> str:

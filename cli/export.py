@@ -45,7 +45,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 )
 @run_argument
 @plain("--to", "", "see below", parse=choice(*FORMATS), metavar="FORMAT", required=True)
-@plain("-o/--out", "RUN/export-FORMAT", "folder to write into", parse=str, metavar="DIR")
+@plain("-o/--out", "RUN/export-FORMAT", "output folder", parse=str, metavar="DIR")
 @plain(
     "--draw",
     "arviz: all; mallet: last; else mean",
@@ -56,21 +56,21 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 @plain(
     "--top",
     "30; arviz: all; mallet: 20",
-    "words of each topic, if not all are written",
+    "number of words of each topic, if not all words are written",
     parse=integer(1),
     metavar="N",
 )
 @word_order
-@flag("--sparse", "csv, parquet: of each document the topics above 1 %, with intervals")
+@flag("--sparse", "csv, parquet: write only topics above 1 % of each document, with intervals")
 @click.option(
     "--align/--no-align",
     default=None,
-    help="arviz: topics of all chains in the order of the first one's. [on]",
+    help="arviz: put the topics of all chains into the order of the first chain. [on]",
 )
-@flag("--mallet-old", "mallet: doc-topics.txt as before MALLET 2.0.8")
+@flag("--mallet-old", "mallet: write doc-topics.txt in the form used before MALLET 2.0.8")
 @layer
 @metadata
-@flag("--force", "replace files that are there")
+@flag("--force", "replace existing files")
 @population
 @quiet
 @threads
@@ -92,7 +92,7 @@ def command(
 ) -> None:
     """Export the results of a run to other programs: topics, words, documents, draws.
 
-    For several chains each topic is a mean of the chains that have it; arviz has each chain.
+    If there are several chains, each topic is the mean of the chains that have it; arviz has each chain.
     """
     options = {
         "--sparse": sparse,
@@ -104,11 +104,11 @@ def command(
     if draw is not None and draw not in row.draws:
         raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
     if top is not None and row.top is None:
-        raise UsageError(f"--top: --to {to} writes all words; leave it out")
+        raise UsageError(f"--top does not apply to --to {to}, which writes all words; leave it out")
     for name, typed in options.items():
         if typed and name not in row.options:
             formats = " and ".join(f for f, other in FORMATS.items() if name in other.options)
-            raise UsageError(f"{name}: is for --to {formats}; leave it out")
+            raise UsageError(f"{name} applies only to --to {formats}; leave it out")
 
     from pysgrld.reading.find_runs import open_run
     from pysgrld.report.exports import ExportRequest, export

@@ -29,7 +29,7 @@ Examples:
     ],
 )
 @flag("--all", "every option")
-@flag("--man", "print the manual page's source, as it is installed for 'man sgmc'")
+@flag("--man", "print the source of the manual page")
 def command(path: tuple[str, ...], all: bool, man: bool) -> None:
     """Show the help of sgmc, or of a command of it."""
     from . import main
@@ -40,7 +40,9 @@ def command(path: tuple[str, ...], all: bool, man: bool) -> None:
         from .man import page, paths
 
         if path not in paths():
-            raise click.UsageError(f"no command '{' '.join(path)}': 'sgmc help' lists them")
+            raise click.UsageError(
+                f"unknown command '{' '.join(path)}'; 'sgmc help' lists the commands"
+            )
         write(page(path, RELEASE), nl=False)
         return
 

@@ -55,34 +55,46 @@ Examples:
 @plain(
     "-o/--out",
     "-: JSON lines on standard output",
-    "a file that ends in .npy, .csv, .jsonl or .parquet; a folder/ of parts",
+    "output file (.npy, .csv, .jsonl or .parquet), or a folder/ of parts",
     parse=str,
     metavar="FILE|DIR/",
 )
 @plain(
     "--format",
     "parquet",
-    "of the parts of a folder: parquet, jsonl, csv, npy",
+    "format of the parts: parquet, jsonl, csv, npy",
     parse=choice("parquet", "jsonl", "csv", "npy"),
     metavar="NAME",
 )
 @plain(
     "--part-documents",
     "1000000; with --part 50000",
-    "documents of a part",
+    "documents per part",
     parse=integer(1, 1 << 31),
     metavar="N",
 )
-@plain("--part", "1/1", "every N-th part, from the I-th: for job arrays", parse=part, metavar="I/N")
+@plain(
+    "--part",
+    "1/1",
+    "write every N-th part, starting with the I-th, for job arrays",
+    parse=part,
+    metavar="I/N",
+)
 @plain(
     "--draws",
     "none",
-    "90 % interval of each proportion, from N kept samples",
+    "add a 90 % interval of each proportion, from N samples",
     parse=integer(20),
     metavar="S",
 )
-@plain("--top", "all", "topics listed of a document; .parquet", parse=integer(1), metavar="N")
-@flag("--dense", "a column for each topic; .parquet")
+@plain(
+    "--top",
+    "all",
+    ".parquet: number of topics listed for a document",
+    parse=integer(1),
+    metavar="N",
+)
+@flag("--dense", ".parquet: write one column for each topic")
 @population
 @options_of_reading
 @option(
@@ -91,18 +103,18 @@ Examples:
         group="How documents are read",
         shown="as in training",
         first=True,
-        help="field that is a document's id",
+        help="field with the document's id",
     ),
 )
 @plain(
     "--keep-field",
     "none",
-    "fields of the documents to write next to their ids",
+    "fields of the documents to write in addition to ids",
     parse=columns,
     metavar="NAME,...",
 )
 @layer
-@flag("--force", "replace a file that is there")
+@flag("--force", "replace an existing file")
 @quiet
 @threads
 def command(
@@ -120,11 +132,11 @@ def command(
     force: bool,
     **values: Any,
 ) -> None:
-    """Topic proportions of the documents of CORPUS, under the posterior-mean topics of RUN.
+    """Estimate the topic proportions of the documents of CORPUS, given the topics of RUN.
 
-    Any corpus that 'sgmc train' reads; words that the run does not know are counted and left out.
-    Rows are in the order of the documents, with their ids but in .npy, and sum to 1; a document with
-    no known word gets 1/K.
+    CORPUS is any corpus that 'sgmc train' reads; words outside the run's vocabulary are ignored.
+    Rows have the order of the documents and sum to 1; all formats except .npy have ids. A document with
+    no known word gets 1/K for each topic.
     """
     from pysgrld.reading.find_runs import find_folder, open_run
     from pysgrld.reading.infer import (
@@ -145,21 +157,21 @@ def command(
     from .progress import Screen
 
     if len(run_and_corpus) > 2:
-        raise UsageError(f"give one corpus, and before it a run: '{run_and_corpus[2]}' is too many")
+        raise UsageError(f"give a run and then one corpus; '{run_and_corpus[2]}' is too many")
     *run, path = run_and_corpus
     if not run and (is_run(Path(path)) or not is_there(path)):
         with contextlib.suppress(MissingInputError):
             find_folder(path)
-            raise UsageError(f"{path} is a run: give a corpus after it")
+            raise UsageError(f"{path} is a run; give a corpus after it")
     out = out or "-"
     if population is not None and draws is None:
         raise UsageError("--population is for intervals: it requires --draws")
     if top and dense:
-        raise UsageError("--top and --dense: a table lists topics or has a column for each")
+        raise UsageError("--top and --dense cannot be combined; give one of them")
     folder = out != "-" and (out.endswith("/") or is_folder(out, OutputError))
     if not folder and (format or part or part_documents):
         raise UsageError(
-            "--format, --part and --part-documents require a folder of parts: give -o DIR/"
+            "--format, --part and --part-documents require a folder of parts; give -o DIR/"
         )
     table = bool(top or dense)
     if folder:
@@ -173,7 +185,7 @@ def command(
     fields = keep_field.split(",") if keep_field else []
     if fields and suffix == ".npy":
         raise UsageError(
-            "--keep-field: an array has no room for fields; name a .csv, .jsonl or .parquet"
+            "--keep-field: an .npy file cannot store fields; choose .csv, .jsonl or .parquet"
         )
     if out != "-" and not folder:
         check_outputs([Path(out)], force=force, inputs=[path])
@@ -183,10 +195,11 @@ def command(
         results = open_run(name, number, reading, screen.warn, these=population == "these")
         layer_index = results.at(layer)
         if results.fitted.samples == 0:
-            screen.note(f"{results.no_mean}: under the current ones")
+            screen.note(f"proportions are given the current topics, because {results.no_mean}")
         if results.found_by(layer_index) is not None:
             screen.note(
-                f"{plural(len(results.chains), 'chain')}: each topic: mean of the chains that have it"
+                f"{plural(len(results.chains), 'chain')}: each topic is the mean of the chains "
+                "that have it"
             )
         steps = interval_steps(results, draws) if draws else None
         if folder:
@@ -222,8 +235,8 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
         screen.note(f"no document has a field {field[:40]!r} (--keep-field)", Severity.WARNING)
     if done.documents and done.empty == done.documents:
         screen.note(
-            "no document has a word that the run knows: all rows are equal, as for a "
-            "document without words",
+            "no document has a word of the run's vocabulary, so all rows are equal; check that "
+            "corpus and run belong together",
             Severity.WARNING,
         )
     screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
@@ -236,5 +249,7 @@ def _share(value: tuple[int, int] | None, force: bool) -> Share:
     if value is None:
         return Share()
     if force:
-        raise UsageError("--force with --part would remove parts of others: remove the folder")
+        raise UsageError(
+            "--force with --part would remove parts of other jobs; remove the folder instead"
+        )
     return Share(*value)

@@ -242,7 +242,7 @@ _READING = {
     for name in READING
 }
 _READING["vocab"] = _READING["vocab"]._replace(
-    shown="beside the counts", help="words of the numbers in a file of counts"
+    shown="next to the counts", help="file with the words of a file of counts, one per line"
 )
 #: Decorator that adds the reading options to a command; `reading_of` returns the typed values.
 options_of_reading = options_of(_READING)
@@ -262,8 +262,8 @@ def reading_by_default() -> Iterator[None]:
         if "--" not in error.reason:
             raise
         raise CorpusError(
-            f"{error.reason}; this command has no such options: give them to 'sgmc corpus build', and "
-            "name the folder that it writes",
+            f"{error.reason}; this command does not have that option: give it to 'sgmc corpus "
+            "build', then give the folder that it writes",
             error.path,
             error.line,
         ) from None
@@ -281,7 +281,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
         limit, stop_signal = chosen.get("time-limit"), chosen.get("stop-signal")
         with StopFlag(None if limit == "auto" else limit, stop_signal=stop_signal) as stop:
             chosen |= {name: reader(chosen[name]) for name, reader in readers.items()}
-            stop.check("while options were read")
+            stop.check("while reading options")
     return chosen
 
 
@@ -332,7 +332,7 @@ def help_all(function: Decorated) -> Decorated:
         is_eager=True,
         expose_value=False,
         callback=show,
-        help="Show every option, by model, and exit.",
+        help="Show all options, grouped by model, and exit.",
     )(function)
 
 
@@ -345,14 +345,18 @@ def threads(function: Decorated) -> Decorated:
 def layer(function: Decorated) -> Decorated:
     """Add ``--layer``, a deep model's layer, counted from 1."""
     return plain(
-        "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
+        "--layer", "1", "layer of a deep model; 1 is the lowest", parse=integer(1, 100), metavar="L"
     )(function)
 
 
 def metadata(function: Decorated) -> Decorated:
     """Add ``--metadata``, a table whose rows belong to the training documents."""
     return plain(
-        "--metadata", "as kept", "file of columns, a row a document", parse=str, metavar="FILE"
+        "--metadata",
+        "as kept",
+        "table of document columns, one row per document",
+        parse=str,
+        metavar="FILE",
     )(function)
 
 
@@ -376,7 +380,7 @@ def population(function: Decorated) -> Decorated:
     return plain(
         "--population",
         "alike",
-        "intervals for other texts like these, or for these documents alone",
+        "intervals for other texts like these, or only for these documents",
         parse=choice("alike", "these"),
         metavar="alike|these",
     )(function)
@@ -391,13 +395,13 @@ def _parse_order(value: str) -> Any:
 
 word_order = plain(
     "--words",
-    "distinctive; of short documents probable",
-    "order of the words of a topic",
+    "distinctive; probable if documents are short",
+    "order of words in a topic",
     parse=_parse_order,
     metavar="ORDER",
 )
 as_json = flag("--json", "print JSON")
-quiet = flag("-q/--quiet", "print errors and warnings only")
+quiet = flag("-q/--quiet", "print only errors and warnings")
 run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=runs)
 
 

@@ -28,8 +28,8 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
     slicing, names = results.options.slicing, results.fitted.slices
     if slicing is None:
         raise UsageError(
-            f"--over-time: {results.fitted.noun}s of {results.path} do not change with time; train with "
-            "--time COLUMN"
+            f"--over-time: {results.fitted.noun}s of {results.path} do not change over time; "
+            "train with --time COLUMN"
         )
     topics = _topics(results)
     if as_json:
@@ -59,8 +59,8 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
     echo()
     echo(
         fill(
-            f"Rises, falls: ratio of the probability in {names[-1]} to that in {names[0]}, if its "
-            f"interval excludes 1. {title}"
+            f"Rises, falls: ratio of the probability in {names[-1]} to that in {names[0]}, listed "
+            f"if its interval excludes 1. {title}"
         )
     )
 

@@ -35,7 +35,7 @@ Examples:
 @as_json
 @quiet
 def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
-    """Estimate what training on CORPUS would need: memory, disk, hours, threads.
+    """Estimate the memory, disk space, hours and threads that training on CORPUS needs.
 
     CORPUS is a folder of 'sgmc corpus build', which is not read as a whole. Hours are of cores like
     the one in docs/performance.md; nothing is trained or kept.
@@ -78,7 +78,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
         ),
         ("training", f"{needs.topics:,} topics, {needs.minibatch:,} documents in each iteration"),
         ("memory", f"{needs.bytes / gigabytes:.1f} GB"),
-        ("disk", f"at most {needs.disk / gigabytes:.1f} GB, the corpus apart"),
+        ("disk", f"at most {needs.disk / gigabytes:.1f} GB, without the corpus"),
         ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
         (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
         ("useful threads", f"{useful}"),
@@ -86,7 +86,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     for name, value in rows:
         echo(f"{name:<16}{value}")
     if needs.threads > useful:
-        echo(f"{needs.threads} threads need --minibatch {needs.enough_documents} or more")
+        echo(f"to use {needs.threads} threads, give --minibatch {needs.enough_documents} or more")
     echo(f"\n{script}")
 
 

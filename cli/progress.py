@@ -9,7 +9,6 @@ import contextlib
 import json
 import logging
 import math
-import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -168,8 +167,8 @@ class Screen(logging.Handler):
         held = corpus["held_out"]
         self._line(
             "corpus",
-            f"{corpus['name']}: {plural(corpus['training_documents'], 'document')} to train on, "
-            + (f"{held:,} held out, " if held else "")
+            f"{corpus['name']}: {plural(corpus['training_documents'], 'training document')}, "
+            + (f"{held:,} held-out, " if held else "")
             + f"{plural(corpus['words'], 'word')}, {plural(corpus['training_tokens'], 'token')}",
         )
 
@@ -204,17 +203,14 @@ class Screen(logging.Handler):
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
-        path = shlex.quote(str(run.path))
-        self._line(
-            "refining", f"{line}, for intervals; meanwhile: sgmc topics {path}; Ctrl-C keeps these"
-        )
+        self._line("refining", f"{line} (for intervals; Ctrl-C stops and keeps the topics above)")
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Print an evaluation recorded in a line of ``metrics.jsonl``."""
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
         share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
-        self.detail(f"waited for documents for {share:.1f} % of the training time")
+        self.detail(f"waiting for documents: {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
         """Print a run's result, and commands for looking at it."""
@@ -232,7 +228,7 @@ class Screen(logging.Handler):
         commands += ["sgmc diagnose"] if n_samples >= FEWEST else []
         if not self.quiet and (remark := _on_use(run.path)):
             self._line("note", remark)
-        self._line("next", f"the run is {run.path}; look at it with:")
+        self._line("next", f"results are in {run.path}; look at them with:")
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 

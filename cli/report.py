@@ -41,36 +41,36 @@ Examples:
   sgmc report --json facts.json      the same for other programs""",
 )
 @run_argument
-@plain("-o/--out", "RUN/report.html", "the page, one file", parse=str, metavar="FILE.html")
-@flag("--open", "show it in the browser")
+@plain("-o/--out", "RUN/report.html", "file of the page", parse=str, metavar="FILE.html")
+@flag("--open", "show the page in the browser")
 @plain(
     "--folder",
     "none",
-    "a folder instead, with the page and all documents",
+    "write a folder with the page and all documents instead of a file",
     parse=str,
     metavar="DIR",
 )
-@flag("--serve", "serve the folder (RUN/page) on this machine until Ctrl-C")
+@flag("--serve", "serve the folder (RUN/page) on this computer until Ctrl-C")
 @plain("--port", "8000 if free", "of --serve", parse=integer(1, 65_535), metavar="N")
 @plain(
     "--by",
     "all with few values",
-    "group documents by this column; may be given again",
+    "group documents by this column (may be repeated)",
     parse=str,
     metavar="COLUMN",
     multiple=True,
 )
 @plain(
     "--along",
-    "the corpus in its order",
-    "follow topics along this column of dates or numbers",
+    "order of the corpus",
+    "show topics along this column of dates or numbers",
     parse=str,
     metavar="COLUMN",
 )
 @plain(
     "--cluster",
-    "each document alone",
-    "documents with one value of this column have one source",
+    "documents are independent",
+    "column with the source of each document, whose documents are not independent",
     parse=str,
     metavar="COLUMN",
 )
@@ -84,22 +84,28 @@ Examples:
 @plain(
     "--texts",
     "as kept",
-    "the same documents with their texts, by id or in order",
+    "texts of the same documents, matched by id or order",
     parse=str,
     metavar="FILE",
 )
-@plain("--metadata", "as kept", "titles and columns, a row a document", parse=str, metavar="FILE")
-@plain("--labels", "RUN/labels.json", "names of topics, by number", parse=str, metavar="FILE")
+@plain(
+    "--metadata",
+    "as kept",
+    "table of titles and columns, one row per document",
+    parse=str,
+    metavar="FILE",
+)
+@plain("--labels", "RUN/labels.json", "file of topic names by number", parse=str, metavar="FILE")
 @plain("--title", "the corpus", "title of the page", parse=str, metavar="TEXT")
-@plain("--noun", "documents", "what documents are called", parse=str, metavar="NOUNS")
-@plain("--documents", "2 MB of them", "documents that are shown", parse=integer(0), metavar="N")
-@flag("--no-text", "leave out texts and words of documents")
+@plain("--noun", "documents", "word for a document, such as chapters", parse=str, metavar="NOUNS")
+@plain("--documents", "2 MB of them", "number of documents shown", parse=integer(0), metavar="N")
+@flag("--no-text", "omit texts and words of documents")
 @word_order
-@plain("--lookup", "200000", "words that can be looked up", parse=integer(1), metavar="N")
+@plain("--lookup", "200000", "number of words that can be looked up", parse=integer(1), metavar="N")
 @layer
 @population
 @plain("--json", "none", "also write all facts as JSON", parse=str, metavar="FILE")
-@flag("--force", "replace files that are there")
+@flag("--force", "replace existing files")
 @quiet
 @threads
 def command(
@@ -128,12 +134,12 @@ def command(
     force: bool,
     **values: Any,
 ) -> None:
-    """Put what a run found on one page: topics, how sure they are, and documents that have them.
+    """Make a web page of a run: its topics, how reliable they are, and their documents.
 
-    The page is one HTML file that needs no network and no other file. Of a folder of chains it
-    compares them. It can be made while the run trains. Parts that need missing samples, held-out
-    documents or the corpus are left out, and the page lists them. 'sgmc export' writes
-    tables of the same for spreadsheets and other programs. See docs/report.md.
+    The page is a single HTML file that needs no network and no other file. For several chains, it
+    compares the chains. It can be made during training. Parts that need missing samples, held-out
+    documents or the corpus are omitted, and the page lists them. 'sgmc export' writes
+    the same results as tables for spreadsheets and other programs. See docs/report.md.
     """
     import webbrowser
 
@@ -149,7 +155,7 @@ def command(
     from .progress import Screen
 
     if out is not None and (folder is not None or serve):
-        raise UsageError("-o names one file, --folder a folder: give one of them")
+        raise UsageError("-o and --folder cannot be combined; give one of them")
     if port is not None and not serve:
         raise UsageError("--port requires --serve")
     with Screen(quiet=values["quiet"]) as screen, contextlib.ExitStack() as held:
@@ -213,7 +219,9 @@ def command(
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
         if serve:
             with PageServer(path.parent, port, screen.note) as server:
-                screen.address(f"{server.address} shows it, on this machine alone; Ctrl-C ends it")
+                screen.address(
+                    f"the page is at {server.address} (only on this computer); stop with Ctrl-C"
+                )
                 if open:
                     webbrowser.open(server.address)
                 with contextlib.suppress(KeyboardInterrupt):

@@ -26,12 +26,12 @@ def patterns(value: str) -> tuple[str, ...]:
     """Parse patterns of row names, separated by commas."""
     names = tuple(part.strip() for part in value.split(","))
     if not all(names):
-        raise UsageError(f"'{value}' is not a list of rows, separated by commas")
+        raise UsageError(f"'{value}' is not a list of rows separated by commas")
     return names
 
 
 #: Printed in place of a verdict if --quick is given.
-QUICK = "it works, and --quick shows no more than that: leave it out to compare with the paper"
+QUICK = "the experiment works; for a comparison with the paper, leave out --quick"
 
 
 @click.command(
@@ -45,16 +45,18 @@ Examples:
   sgmc reproduce dlda-mnist --corpus mnist -o figure3""",
 )
 @click.argument("experiment", required=False, metavar="[EXPERIMENT]")
-@plain("--corpus", "none", "the paper's data: a folder", parse=str, metavar="PATH")
-@flag("--quick", "a small cut, few iterations: to see that it works")
-@plain("-o/--out", f"{OUT}/EXPERIMENT", "folder of the CSV and PNG files", parse=str, metavar="DIR")
+@plain("--corpus", "none", "folder with the paper's data", parse=str, metavar="PATH")
+@flag("--quick", "only a test: part of the data, few iterations")
+@plain(
+    "-o/--out", f"{OUT}/EXPERIMENT", "output folder of CSV and PNG files", parse=str, metavar="DIR"
+)
 @flag("--force", "replace the results in that folder")
-@flag("--no-pictures", "CSV files only: matplotlib is not needed")
+@flag("--no-pictures", "write only CSV files (matplotlib is not needed)")
 @plain("--rows", "all", "rows of the table, by name or pattern", parse=patterns, metavar="NAME,...")
 @plain(
     "--seeds",
     "1",
-    "repeat each row with N seeds, and give the mean",
+    "run each row with N seeds, and report the mean",
     parse=integer(1, 1000),
     metavar="N",
 )
@@ -86,7 +88,7 @@ def command(
     typed = {name: value for name, value in values.items() if value is not None}
     if experiment is None:
         if corpus or out or quick or force or no_pictures or typed:
-            raise UsageError(f"name an experiment: there are {', '.join(EXPERIMENTS)}")
+            raise UsageError(f"give an experiment: {', '.join(EXPERIMENTS)}")
         width = max(map(len, EXPERIMENTS))
         for name, each in EXPERIMENTS.items():
             echo(f"{name:<{width}}  {each.summary}")
@@ -94,7 +96,7 @@ def command(
     chosen = find(experiment)
     for option in ("rows", "seeds", "seconds"):
         if option in typed and option not in chosen.options:
-            raise UsageError(f"--{option} does not apply to {experiment}: leave it out")
+            raise UsageError(f"--{option} does not apply to {experiment}; leave it out")
     source = check_corpus(experiment, corpus)
 
     from pysgrld.experiments.frame import ExperimentSetting, make_folder

@@ -33,15 +33,15 @@ Examples:
   sgmc runs --prune        delete older checkpoints of finished runs""",
 )
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=files)
-@flag("--all", "also the runs of searches, each in a line")
-@flag("--prune", "delete all checkpoints of finished runs but the newest good one")
+@flag("--all", "also list each run of a search")
+@flag("--prune", "delete all checkpoints of finished runs except the newest undamaged one")
 @as_json
 def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
     """List the runs in DIR: model, sampler, size, progress and score.
 
-    DIR is ./sgmc-runs by default. The score is the newest one on held-out documents; scores compare
-    runs only where these are the same. A search is one line, with the score of who leads: name it to
-    see its runs. JSON always has every run.
+    DIR is ./sgmc-runs by default. The score is the newest score on held-out documents; scores can be
+    compared only between runs with the same held-out documents. A search is one line with its best
+    score; give its folder as DIR to see its runs. JSON always has every run.
     """
     from pysgrld.errors import MissingInputError
     from pysgrld.reading.find_runs import list_runs
@@ -58,7 +58,8 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
         return
     if not found:
         raise MissingInputError(
-            f"{root}: no run found; train one with 'sgmc train CORPUS', or name its folder"
+            f"{root}: there is no run here; train one with 'sgmc train CORPUS', or give the "
+            "folder of runs"
         )
     from pysgrld.search.show import search_of
 
@@ -80,7 +81,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
     lines, gone = table(rows, room(), left=LEFT, spare=SPARE)
     echo("\n".join(lines))
     if gone:
-        echo(f"\nNot shown, for lack of width: {', '.join(gone)}; --json has all.")
+        echo(f"\nNot shown, because the terminal is too narrow: {', '.join(gone)}; --json has all.")
     for problem in problems:
         echo(f"sgmc: warning: {problem}", err=True)
 

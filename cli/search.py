@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _INSTEAD = {
     "chain-id": "--chains N trains N chains of each remaining setting",
     "iterations": "--epochs E sets the length of the last rung",
-    "resume": "the same command resumes a search; another --out begins a new one",
-    "corpus-size": "it reads a stored corpus, which knows its size; leave it out",
-    "shuffle-buffer": "it reads a stored corpus, in an order of its own; leave it out",
+    "resume": "repeat the same command to resume a search, or begin a new one with another --out",
+    "corpus-size": "a search reads a stored corpus, whose size is known; leave it out",
+    "shuffle-buffer": "a search reads a stored corpus in random order; leave it out",
 }
 _WITHOUT = ("topics", "out", *_INSTEAD)
 _SEARCH = "Search"
@@ -49,9 +49,9 @@ def _topics(typed: str) -> tuple[int, ...]:
     try:
         numbers = tuple(integer(1, 1 << 18)(part) for part in parts)
     except UsageError as error:
-        raise UsageError(f"{error}; write numbers with commas between, like 10,20,50") from None
+        raise UsageError(f"{error}; write numbers separated by commas, such as 10,20,50") from None
     if len(set(numbers)) < len(numbers):
-        raise UsageError(f"'{typed}' has a number of topics twice")
+        raise UsageError(f"'{typed}' has the same number twice; remove one")
     return numbers
 
 
@@ -84,7 +84,7 @@ docs/choosing-k.md.""",
 @plain(
     "-k/--topics",
     "20,50,100,200",
-    "numbers of topics to try",
+    "numbers of topics to compare",
     parse=_topics,
     metavar="K,K,...",
     group=_SEARCH,
@@ -92,7 +92,7 @@ docs/choosing-k.md.""",
 @plain(
     "--grid",
     "none",
-    "values of another option to try; may be given again",
+    "values of another option to compare (may be repeated)",
     metavar="NAME=V,V",
     group=_SEARCH,
     multiple=True,
@@ -101,7 +101,7 @@ docs/choosing-k.md.""",
 @plain(
     "--chains",
     "2",
-    "chains of each number in the last rung",
+    "number of chains per setting in the last rung",
     parse=integer(1, 1024),
     metavar="N",
     group=_SEARCH,
@@ -109,7 +109,7 @@ docs/choosing-k.md.""",
 @plain(
     "--jobs",
     "1",
-    "runs at a time: they share threads and memory",
+    "runs at the same time; they share threads and memory",
     parse=integer(1, 1024),
     metavar="N",
     group=_SEARCH,
@@ -122,11 +122,11 @@ docs/choosing-k.md.""",
     metavar="DIR",
     group=_SEARCH,
 )
-@flag("--tasks", "judge the finished tasks, print the number of open tasks", group=_SEARCH)
+@flag("--tasks", "compare the finished tasks, and print the number of open tasks", group=_SEARCH)
 @plain(
     "--task",
     "none",
-    "train one of them and no more, for job arrays",
+    "train only task I, for job arrays",
     parse=integer(1, 1 << 20),
     metavar="I",
     group=_SEARCH,
@@ -137,7 +137,7 @@ docs/choosing-k.md.""",
 @quiet
 @flag("-v/--verbose", "also print every option's value")
 @flag("--json-log", "JSON lines on standard error")
-@flag("--break-lock", "take over a search whose process on another host has died")
+@flag("--break-lock", "continue a search whose process on another host has died")
 def command(
     corpus: tuple[str, ...],
     topics: tuple[int, ...] | None,
@@ -150,11 +150,12 @@ def command(
     break_lock: bool,
     **values: Any,
 ) -> None:
-    """Find out how many topics suit CORPUS: for predicting, and for reading.
+    """Find numbers of topics for CORPUS that predict well and are easy to read.
 
-    Trains a model for each number of topics (or other option), in rungs of 4, 8, 16, ... epochs. A rung
-    drops settings that are surely worse on held-out documents and cannot catch up; the others train
-    until they have converged, in several chains. All options of 'sgmc train' apply to every setting.
+    A model is trained for each number of topics (or other option), in rungs of 4, 8, 16, ... epochs.
+    A rung drops settings that are certainly worse on held-out documents and cannot catch up; the
+    others train until they have converged, in several chains. All options of 'sgmc train' apply to
+    every setting.
     """
     from pysgrld.models.choices import Choices
     from pysgrld.search.folder import SearchRequest, check
@@ -162,12 +163,15 @@ def command(
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     how = {name: values.pop(name) for name in ("quiet", "verbose", "json_log")}
     if how["quiet"] and how["verbose"]:
-        raise UsageError("-q and -v contradict each other: give one")
+        raise UsageError("-q and -v contradict each other; give one of them")
     if tasks and task is not None:
-        raise UsageError("--tasks and --task contradict each other: give one")
+        raise UsageError("--tasks and --task contradict each other; give one of them")
     if task is not None and (jobs is not None or json):
         unused = "--json" if json else "--jobs"
-        raise UsageError(f"{unused}: --task trains one run, and prints no result; leave it out")
+        raise UsageError(
+            f"{unused} does not apply to --task, which trains one run and prints no result; leave "
+            "it out"
+        )
     options = given(values)
     request = SearchRequest(
         corpus, Choices(options), topics, grid, chains, jobs or 1, break_lock=break_lock
@@ -182,7 +186,7 @@ def command(
 
         with Screen(**how) as screen:
             if train_task(request, task, screen) is None:
-                screen.note("the search is done already: nothing to do")
+                screen.note("the search is already finished; nothing to do")
     else:
         _search(request, how, tasks=tasks, json=json)
 
@@ -227,11 +231,14 @@ def _show(result: SearchResult, written: list[Path]) -> None:
     echo("\n".join(lines))
     if gone:
         echo(
-            fill(f"Not shown, for lack of width: {', '.join(gone)}; the page and --json have all.")
+            fill(
+                f"Not shown, because the terminal is too narrow: {', '.join(gone)}; the page and "
+                "--json have all."
+            )
         )
     echo()
     for line in sentences(result):
         echo(fill(line))
     run = result.folder / result.reading
-    echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
+    echo(f"Look at the topics with: sgmc report {shlex.quote(str(run))}")
     echo(fill(f"Written: {', '.join(map(str, written))}"))

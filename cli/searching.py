@@ -71,5 +71,5 @@ class SearchScreen(SeveralScreen):
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:
             worse = f"{100 * one['worse'][0]:.1f} % worse than {record['leader']}"
-            self._line("dropped", f"{one['name']}: {one['why']} ({worse}); it is dropped")
+            self._line("dropped", f"{one['name']} is dropped: {one['why']} ({worse})")
         self._line("decided", f"rung {record['rung']}: {record['leader']} leads", **dict(record))

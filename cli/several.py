@@ -87,7 +87,7 @@ class SeveralScreen(Screen):
             self._line("finished", f"{number} chains are done", run=str(folder))
             return
         are = "1 chain is" if number == 1 else f"{number} chains are"
-        self._line("next", f"{are} in {folder}; look with:")
+        self._line("next", f"{are} in {folder}; look at the results with:")
         name = self.shortest_name(folder)
         commands = ["sgmc diagnose", "sgmc report --open", "sgmc topics"]
         runs = folder.glob("chain-*")

@@ -52,31 +52,33 @@ _OWN = {
 def _notice(value: str) -> int:
     seconds = duration(value)
     if not 10 <= seconds <= 65535:
-        raise UsageError(f"'{value}': give 10s to 18h, as SLURM takes them")
+        raise UsageError(f"'{value}': SLURM accepts 10s to 18h")
     return math.ceil(seconds)
 
 
 def _request(value: str) -> str:
     match = re.fullmatch(r"--([a-z][a-z-]*)(?:[= ].*)?|-([A-Za-z])(?:\s*\S.*)?", value)
     if match is None or not value.isprintable():
-        raise UsageError(f"'{value}' is no option of sbatch: write it as --sbatch '--gres=gpu:1'")
+        raise UsageError(
+            f"'{value}' is not an option of sbatch; write it like --sbatch '--gres=gpu:1'"
+        )
     if (name := match[1] or match[2]) in _OWN:
         raise UsageError(
-            f"'{value}': the script asks for {name} itself; 'sgmc slurm --help' has the options"
+            f"'{value}': sgmc sets {name} in the script; see the options in 'sgmc slurm --help'"
         )
     return value
 
 
 def _memory(value: str) -> str:
     if not re.fullmatch(r"[1-9]\d{0,8}[KMGT]?", value):
-        raise UsageError(f"'{value}' is not a size as SLURM takes it: write 64G or 800M")
+        raise UsageError(f"'{value}' is not a size for SLURM; write 64G or 800M")
     return value
 
 
 def _name(value: str) -> str:
     if not re.fullmatch(r"[\w.,@+:-]{1,200}", value):
         raise UsageError(
-            f"'{value}' is not a name that SLURM takes: letters, digits and . , @ + : - _"
+            f"'{value}' is not a name for SLURM; use letters, digits and . , @ + : - _"
         )
     return value
 
@@ -87,7 +89,7 @@ def _over(value: str) -> tuple[str, tuple[str, ...]]:
     if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not all(items):
         raise UsageError(f"'{value}' is not NAME=VALUE,VALUE,...")
     if len(set(items)) < len(items):
-        raise UsageError(f"'{value}' has a value twice")
+        raise UsageError(f"'{value}' has the same value twice")
     return name, items
 
 
@@ -111,10 +113,14 @@ Examples:
     "--time", "", "time limit of a job: 4h, 1d12h", parse=duration, metavar="TIME", required=True
 )
 @plain(
-    "--notice", "3m", "how long before the limit the signal comes", parse=_notice, metavar="TIME"
+    "--notice", "3m", "time between the stop signal and the limit", parse=_notice, metavar="TIME"
 )
 @plain(
-    "--nodes", "one process", "train --mpi: nodes of a job", parse=integer(1, 100_000), metavar="N"
+    "--nodes",
+    "one process",
+    "train --mpi: number of nodes of a job",
+    parse=integer(1, 100_000),
+    metavar="N",
 )
 @plain(
     "--ranks-per-node",
@@ -126,20 +132,26 @@ Examples:
 @plain(
     "--mpi-plugin",
     "pmi2",
-    "train --mpi: how SLURM starts processes: pmi2, pmix",
+    "train --mpi: MPI plugin of srun: pmi2, pmix",
     parse=choice("pmi2", "pmix"),
     metavar="NAME",
 )
-@plain("--cpus", "1", "processors of each process", parse=integer(1, 4096), metavar="N")
+@plain("--cpus", "1", "number of processors per process", parse=integer(1, 4096), metavar="N")
 @plain("--mem", "the site's", "memory of a job: 64G", parse=_memory, metavar="SIZE")
 @plain("--partition", "the site's", "partition", parse=_name, metavar="NAME")
 @plain("--account", "the site's", "account", parse=_name, metavar="NAME")
-@plain("--array", "one job", "an array of N jobs", parse=integer(1, MOST_JOBS), metavar="N")
-@plain("--at-once", "all", "jobs of an array that run together", parse=integer(1), metavar="N")
+@plain("--array", "one job", "write an array of N jobs", parse=integer(1, MOST_JOBS), metavar="N")
+@plain(
+    "--at-once",
+    "all",
+    "maximum number of jobs of an array that run at the same time",
+    parse=integer(1),
+    metavar="N",
+)
 @plain(
     "--sbatch",
     "none",
-    "a further #SBATCH line: '--gres=gpu:1'; may be repeated",
+    "further #SBATCH line, such as '--gres=gpu:1' (may be repeated)",
     parse=_request,
     metavar="LINE",
     multiple=True,
@@ -147,21 +159,21 @@ Examples:
 @plain(
     "--over",
     "none",
-    "a job for each value; of several options, for each combination",
+    "one job for each value, or for each combination of several --over",
     parse=_over,
     metavar="NAME=V,...",
     multiple=True,
 )
 @plain(
     "--restarts",
-    "20; train: while it gets on",
-    "how many times a job goes back into the queue",
+    "20; train: as long as it makes progress",
+    "maximum number of times a job returns to the queue",
     parse=integer(0, 1000),
     metavar="N",
 )
-@plain("--setup", "none", "lines to run first, from a file", parse=str, metavar="FILE")
-@plain("-o/--out", "standard output", "file of the script", parse=str, metavar="FILE")
-@flag("--force", "replace a file that is there")
+@plain("--setup", "none", "file with lines to run before the command", parse=str, metavar="FILE")
+@plain("-o/--out", "standard output", "output file of the script", parse=str, metavar="FILE")
+@flag("--force", "replace an existing file")
 def command(
     command_line: tuple[str, ...],
     time: float,
@@ -178,15 +190,15 @@ def command(
 ) -> None:
     """Write a batch script for SLURM that runs COMMAND, an sgmc command.
 
-    The job writes a checkpoint before its time limit and goes back into the queue until it is done.
-    COMMAND is checked now, not after hours in the queue. Nothing is submitted.
+    The job writes a checkpoint before its time limit and returns to the queue until it is finished.
+    COMMAND is checked now instead of after hours in the queue. The script is not submitted.
     """
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.output_files import whole_file
 
     values_by_name = dict(over)
     if len(values_by_name) < len(over):
-        raise UsageError("--over: a name is given twice; list all its values in one")
+        raise UsageError("--over: a name is given twice; list all its values in one --over")
     job = Job(
         tuple(command_line),
         time,
@@ -209,8 +221,8 @@ def command(
     least = max(job.notice + BESIDE, SHORTEST if values["notice"] is None else 0)
     if time < least:
         raise UsageError(
-            f"--time: {time:g} s are too short: the signal comes {job.notice} s before; give at least "
-            f"{least} s, or another --notice"
+            f"--time: {time:g} s are too short, because the stop signal comes {job.notice} s "
+            f"before the end; give at least {least} s, or a shorter --notice"
         )
     if mpi_plugin and not job.shared:
         raise UsageError("--mpi-plugin requires --nodes or --ranks-per-node")
@@ -219,13 +231,13 @@ def command(
     _check_folders(commands)
     missing = {name: None for command in commands for name in _check(command, shared=job.shared)}
     for name in missing:
-        echo(f"sgmc: note: {name}: is not there now", err=True)
+        echo(f"sgmc: note: {name}: does not exist yet", err=True)
     for line in _doubts(job, commands[0]):
         echo(f"sgmc: warning: {line}", err=True)
     if len(commands) > USUAL_JOBS:
         echo(
-            f"sgmc: note: {len(commands):,} jobs: SLURM takes {USUAL_JOBS:,} in an array unless the site "
-            "has set MaxArraySize higher",
+            f"sgmc: note: {len(commands):,} jobs: SLURM accepts {USUAL_JOBS:,} in an array, "
+            "unless the site has a higher MaxArraySize",
             err=True,
         )
     if out is None:
@@ -233,13 +245,13 @@ def command(
             file = standard_output()
             file.write(written)
             file.flush()
-        echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
+        echo("to submit the script, write it to a file with -o FILE, then: sbatch FILE", err=True)
         return
     path = Path(out)
     check_outputs([path], force=force, inputs=[setup] if setup else [])
     with whole_file(path) as file:
         file.write(written)
-    echo(f"submit it with: sbatch {path}", err=True)
+    echo(f"submit the script with: sbatch {path}", err=True)
 
 
 def _setup(path: str | None) -> str:
@@ -248,7 +260,7 @@ def _setup(path: str | None) -> str:
     try:
         return read_input(path, LARGEST, "setup of a job").decode()
     except UnicodeDecodeError:
-        raise CorpusError(f"--setup {path}: is no text in UTF-8") from None
+        raise CorpusError(f"--setup {path}: is not a text in UTF-8") from None
 
 
 def _program() -> tuple[str, ...]:
@@ -272,17 +284,17 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
     from . import main
 
     if args[0] == "slurm":
-        raise UsageError("a batch job does not write batch scripts: name another command")
+        raise UsageError("a batch job cannot write batch scripts; give another command")
     with main.make_context("sgmc", list(args[:1]), resilient_parsing=True) as above:
         _, command, _ = main.resolve_command(above, list(args[:1]))
         if command is None:
-            raise UsageError(f"no command '{args[0]}': 'sgmc help' lists them")
+            raise UsageError(f"unknown command '{args[0]}'; 'sgmc help' lists the commands")
         with command.make_context(args[0], list(args[1:]), parent=above) as context:
             values = context.params
             if shared != bool(values.get("mpi")):
                 raise UsageError(
-                    "--nodes and --ranks-per-node start several processes, which 'train --mpi' alone can "
-                    "use: give all of them, or none"
+                    "--nodes and --ranks-per-node start several processes, which only 'train "
+                    "--mpi' can use; give both or neither"
                 )
             return _check_training(values) if args[0] == "train" else []
 
@@ -295,7 +307,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
         choices.check_shared()
     corpus = values["corpus"]
     if "-" in corpus:
-        raise UsageError("a batch job has no standard input: name the corpus instead of -")
+        raise UsageError("a batch job has no standard input; give the corpus instead of -")
     if corpus:
         choices.check()
     return [name for name in corpus if not is_there(name)]
@@ -324,8 +336,8 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     if len(corpus) > 1 or not is_stored(Path(corpus[0])):
         if ranks > 1:
             yield (
-                f"{corpus[0]}: is not a stored corpus: one of {ranks} processes reads it and the others "
-                "wait; run 'sgmc corpus build' before, and name its folder"
+                f"{corpus[0]}: is not a stored corpus, so one of {ranks} processes would read it "
+                "while the others wait; run 'sgmc corpus build' before, and give its folder"
             )
         return
     request = Request(corpus, Choices({"threads": job.cpus, **typed}))
@@ -333,15 +345,15 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
         needs = estimate(request, screen, ranks)
         if needs.threads > needs.useful_threads:
             yield (
-                f"--cpus {job.cpus}: {plural(needs.useful_threads, 'processor')} of each process would "
-                f"be busy with {needs.minibatch:,} documents in each iteration; take fewer, or "
+                f"--cpus {job.cpus}: {plural(needs.useful_threads, 'processor')} per process are "
+                f"enough for {needs.minibatch:,} documents in each iteration; give fewer, or "
                 f"--minibatch {needs.enough_documents}"
             )
         allowed, here = _bytes(job.memory), needs.bytes * (job.ranks or 1)
         if allowed is not None and here > allowed:
             yield (
-                f"--mem {job.memory}: training needs about {math.ceil(here / 2**20):,}M on each node; "
-                "ask for more"
+                f"--mem {job.memory}: training needs about {math.ceil(here / 2**20):,}M on each "
+                "node; ask for more"
             )
 
 
@@ -366,8 +378,8 @@ def _check_folders(commands: list[tuple[str, ...]]) -> None:
         for option, value in itertools.pairwise(args):
             if option in ("--out", "-o") and (other := seen.setdefault(value, i)) != i:
                 raise UsageError(
-                    f"jobs {other} and {i} of the array would both write to {value}: give each its "
-                    "own, as in --out runs/a/chain-{i}"
+                    f"jobs {other} and {i} of the array would both write to {value}; give each "
+                    f"its own, such as --out runs/a/chain-{i}"
                 )
 
 
@@ -453,7 +465,7 @@ class Job(NamedTuple):
         if not self.over and self.array is None:
             return [{}]
         if self.over and self.array is not None:
-            raise UsageError("--array counts jobs and --over lists their values: give one of them")
+            raise UsageError("--array and --over cannot be combined; give one of them")
         for name in self.over:
             if name in ("i", "n"):
                 raise UsageError(
@@ -462,7 +474,9 @@ class Job(NamedTuple):
         combinations = list(itertools.product(*self.over.values()))
         number = self.array or len(combinations)
         if number > MOST_JOBS:
-            raise UsageError(f"{number:,} jobs: at most {MOST_JOBS:,} are possible in an array")
+            raise UsageError(
+                f"{number:,} jobs are too many for an array; the maximum is {MOST_JOBS:,}"
+            )
         named = [dict(zip(self.over, combination, strict=True)) for combination in combinations] * (
             self.array or 1
         )
@@ -485,8 +499,8 @@ class Job(NamedTuple):
             if other != i:
                 same = "{i}" if self.array else "every {NAME} of --over"
                 raise UsageError(
-                    f"jobs {other} and {i} of the array would run the same command: write {same} into "
-                    "it, as in --chain-id {i} --out runs/a/chain-{i}"
+                    f"jobs {other} and {i} of the array would run the same command; use {same} in "
+                    f"it, such as --chain-id {i} --out runs/a/chain-{i}"
                 )
         return commands
 
@@ -547,7 +561,8 @@ def script(job: Job) -> str:
         "#!/bin/bash",
         *(f"#SBATCH {request}" for request in requests),
         "",
-        f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and ends",
+        f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and "
+        "ends",
         "# with 85; the job goes back into the queue and resumes. scancel ends it.",
         *_chosen(job, values),
         *job.setup.splitlines(),

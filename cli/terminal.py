@@ -67,7 +67,7 @@ def standard_output() -> IO[bytes]:
         If the program that started this one has closed it.
     """
     if sys.stdout is None or sys.stdout.closed:
-        raise OutputError("standard output is closed; name a file with --out")
+        raise OutputError("standard output is closed; give an output file with --out")
     return sys.stdout.buffer
 
 

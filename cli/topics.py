@@ -44,15 +44,21 @@ if TYPE_CHECKING:
 
 #: Explanation of the column "found", printed below topics of several chains.
 FOUND = (
-    "Found: chains that have the topic. A topic found in 4 of 4 chains is in about "
-    "19 of 20 further chains, 3 of 4: 4 in 5, 2 of 4: 1 in 3. Weight and words: mean of these chains."
+    "Found: number of chains that have the topic. A topic found in 4 of 4 chains is in about "
+    "19 of 20 further chains; 3 of 4: 4 in 5; 2 of 4: 1 in 3. Weight and words are means "
+    "over these chains."
 )
 #: Explanation of the numbers in brackets after words with a low effective sample size.
-ROUGH = "In brackets: effective sample size of a word, if below 100; its interval is wider for it."
+ROUGH = (
+    "In brackets: effective sample size of a word if it is below 100; its interval is wider "
+    "because of it."
+)
 #: Explanation of the column "NPMI".
-COHERENCE = "NPMI: do the first ten words occur together? 0: by chance, 1: always."
+COHERENCE = (
+    "NPMI: how often the first ten words occur in the same documents. 0: by chance, 1: always."
+)
 #: Explanation of the order of words, for words that are printed with their probabilities.
-ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
+ORDERED = "Words are in the order {}; --words probable orders them by probability."
 #: Minimum terminal width at which the most probable words have their own column.
 WIDE = 110
 #: Minimum terminal width at which topics' distinctiveness is listed.
@@ -64,7 +70,7 @@ BESIDE = 10
 @click.command(
     "topics",
     cls=Described,
-    instead={"-n": "use --top N for the number of words of each topic"},
+    instead={"-n": "give the number of words of each topic with --top N"},
     epilog="""\b
 Examples:
   sgmc topics                     the latest run: a screenful by weight
@@ -84,43 +90,44 @@ Examples:
   sgmc topics --json | jq '.topics[0].words[].word'""",
 )
 @run_argument
-@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@plain("--top", "10", "number of words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
-@flag("--all", "show all topics on a terminal, too: not a screenful, the greatest first")
+@flag("--all", "show all topics, not only a screenful of the greatest")
 @layer
-@flag("--tree", "of a deep model: the topics of all layers, each under the topics that use it")
-@flag("--intervals", "90 % interval of each word's probability, in percent")
-@flag("--names", "also name topics that labels.json in the run's folder does not name")
+@flag("--tree", "for a deep model: topics of all layers, each below the topics that use it")
+@flag("--intervals", "add a 90 % interval of each word's probability, in percent")
+@flag("--names", "also name topics that have no name in labels.json of the run")
 @plain(
     "--name-with",
     "none",
-    "run COMMAND for each topic, with its words and titles as input, and keep the line that it prints as "
-    "the topic's name",
+    "run COMMAND for each topic with its words and titles as input, and store the line that it "
+    "prints as the topic's name",
     parse=str,
     metavar="COMMAND",
 )
-@flag("--force", "with --name-with: replace names that a person gave")
+@flag("--force", "with --name-with: also replace names given by a person")
 @plain(
     "--documents",
     "none",
-    "N documents that most surely have each topic",
+    "N documents with the most certain share of each topic",
     parse=integer(1, 1000),
     metavar="N",
 )
-@plain("--word", "none", "topics that this word is used in", parse=str, metavar="WORD")
-@plain("--by", "none", "shares in the groups of a column", parse=str, metavar="COLUMN")
+@plain("--word", "none", "topics in which this word is used", parse=str, metavar="WORD")
+@plain("--by", "none", "shares of topics in the groups of a column", parse=str, metavar="COLUMN")
 @plain(
     "--along",
     "none",
-    "shares along dates or numbers, or along the corpus",
+    "shares of topics along dates, numbers or the corpus",
     parse=str,
     metavar="COLUMN|corpus",
 )
-@flag("--over-time", "words of each topic in slices of time; rising and falling words")
+@flag("--over-time", "words of each topic by time slice; rising and falling words")
 @plain(
     "--cluster",
-    "each document alone",
-    "with --by or --along: documents with one value have one source",
+    "documents are independent",
+    "with --by or --along: column with the source of each document, whose documents are not "
+    "independent",
     parse=str,
     metavar="COLUMN",
 )
@@ -151,14 +158,14 @@ def command(
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
 
-    A terminal shows a screenful of them, a line each, unless there is --all; files and pipes have all.
-    Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export', which
-    takes them to spreadsheets and other programs.
-    Words are distinctive ones: surely probable, and more so than in other topics. If documents are
-    short, below 30 words on average, they are the most probable ones. --words distinctive, probable,
-    frex or relevance:LAMBDA (0 to 1) chooses.
-    Weight is the share of the training tokens, NPMI the coherence of the first ten words, distinct
-    the mean share of a word's probability that is this topic's and no other's. Components of a mixture
+    A terminal shows a screenful, one line per topic, unless you give --all; files and pipes get all
+    topics. Topics are means of the posterior samples. Their numbers are the rows of 'sgmc export', which
+    writes them for spreadsheets and other programs.
+    Words are distinctive: probable in the topic, and more probable than in other topics. If documents
+    are short (below 30 words on average), the most probable words are shown. Choose with
+    --words distinctive, probable, frex or relevance:LAMBDA (0 to 1).
+    Weight is the share of the training tokens, NPMI the coherence of the first ten words, and distinct
+    how exclusively words belong to this topic (1: only to it). Components of a mixture
     are those of the newest checkpoint, and their weight is that of the stick.
     """
     from pysgrld.reading.find_runs import open_run
@@ -184,12 +191,10 @@ def command(
             if value is not None and by is None and along is None:
                 raise UsageError(f"{name} requires --by or --along")
         if force and name_with is None:
-            raise UsageError(
-                "--force replaces names with --name-with: give it too, or leave it out"
-            )
+            raise UsageError("--force requires --name-with; give both, or leave out --force")
         if name_with is not None:
             if results.at(layer) > 0:
-                raise UsageError("--name-with names topics of layer 1: leave --layer out")
+                raise UsageError("--name-with names only topics of layer 1; leave out --layer")
             _name(results, name_with, screen, replace=force, as_json=values["json"])
             return
         if over_time:
@@ -206,7 +211,8 @@ def command(
             return
         if intervals and results.fitted.no_mean:
             raise UsageError(
-                f"--intervals: {results.fitted.no_mean}, no probability can be followed"
+                f"--intervals: {results.fitted.no_mean}, so probabilities have no intervals; "
+                "leave it out"
             )
         layer_index = results.at(layer)
         topics = topics_of(
@@ -220,9 +226,12 @@ def command(
         followed = seeds_followed(results, layer_index)
         samples, spread, signed = results.fitted.samples, results.spread(), results.fitted.signed
         if samples == 0:
-            screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
+            screen.note(f"the current {results.fitted.noun}s are shown, because {results.no_mean}")
         if results.training_corpus() is None:
-            screen.note(f"{results.gone}: no coherence; weights use the held-out documents")
+            screen.note(
+                f"{results.gone}, so coherence is missing and weights are from the held-out "
+                "documents"
+            )
         slim, learned = len(results.kept(slim=True)), results.fitted.learned()
         if values["json"]:
             show_json(
@@ -251,7 +260,7 @@ def command(
             )
             return
         if intervals and topics[0].words[0].low is None:
-            screen.note("no intervals: too few samples are kept")
+            screen.note("there are no intervals, because the run has too few samples")
         rows = None if values["all"] else screen_rows()
         use = use_of_topics(results, [topic.weight for topic in topics], layer_index)
         line = use.remark
@@ -297,15 +306,15 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
     if as_json:
         show_json({"run": results.place, "command": command} | record._asdict())
     if record.kept:
-        stay = "stays as it was" if len(record.kept) == 1 else "stay as they were"
-        screen.note(f"{plural(len(record.kept), 'name')} {stay} (--force replaces)")
+        stay = "is unchanged" if len(record.kept) == 1 else "are unchanged"
+        screen.note(f"{plural(len(record.kept), 'name')} {stay} (replace with --force)")
     if record.new:
         screen.note(f"{results.path / LABELS} has {plural(len(record.new), 'name')} by {command!r}")
     if record.failed:
         first, all_of = next(iter(record.failed)), len(record.failed) + len(record.new)
         raise MissingInputError(
-            f"no name for {plural(len(record.failed), 'topic')} of {all_of} by "
-            f"{command!r}; topic {first}: {record.failed[first]}"
+            f"{command!r} gave no name for {plural(len(record.failed), 'topic')} of {all_of}; "
+            f"topic {first}: {record.failed[first]}"
         )
 
 
@@ -335,7 +344,8 @@ def _learned(learned: Mapping[str, Any]) -> str:
     parts = []
     if (alpha := learned.get("alpha")) is not None:
         parts.append(
-            f"alpha sums to {alpha.sum():.3g}, {alpha.min():.2g} to {alpha.max():.2g} a topic"
+            f"alpha has the sum {alpha.sum():.3g}, with {alpha.min():.2g} to {alpha.max():.2g} "
+            "per topic"
         )
     if (eta := learned.get("eta")) is not None:
         parts.append(f"eta is {eta[0]:.3g}")
@@ -354,15 +364,15 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
     nodes = results.fitted.tree(results.vocabulary, top, results.word_order)
     if nodes is None:
         raise UsageError(
-            f"--tree: the {results.fitted.noun}s of {results.path} use no others; leave it out, or "
-            "train a deep model with --layers"
+            f"--tree: the {results.fitted.noun}s of {results.path} do not use other topics; leave "
+            "it out, or train a deep model with --layers"
         )
     if as_json:
         show_json({"run": results.path, "tree": [node.as_dict() for node in nodes]})
         return
     echo(
-        f"{results.path}, layers of {', '.join(map(str, results.fitted.layers))} topics; share of the "
-        "topic above\n"
+        f"{results.path}, layers of {', '.join(map(str, results.fitted.layers))} topics; "
+        "percentages are shares of the topic above\n"
     )
 
     def show(node: Node, depth: int) -> None:
@@ -455,7 +465,7 @@ def _show(
     for lines in blocks[:fitting]:
         echo("\n".join(lines))
     if n_hidden := len(blocks) - fitting:
-        echo(f"\n{n_hidden} more {noun}s, by weight: --all")
+        echo(f"\n{n_hidden} more {noun}s with smaller weight (show them with --all)")
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
@@ -471,7 +481,7 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
     second_unit = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
     behind = min(seed.rank for seed in seeds) > 10
-    parts = "all its seeds fell behind:" if behind else "places of its seeds:"
+    parts = "none of its seeds is among its first words:" if behind else "ranks of its seeds:"
     return [parts, *(f"{part}," for part in (ranks + second_unit)[:-1]), (ranks + second_unit)[-1]]
 
 

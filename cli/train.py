@@ -35,10 +35,10 @@ class Train(Described):
 @click.command(
     "train",
     cls=Train,
-    instead={"-o": "--out DIR names the folder of the run"},
+    instead={"-o": "give the folder of the run with --out DIR"},
     epilog="""\b
 Examples:
-  sgmc train corpus.txt                        a document a line; no tuning
+  sgmc train corpus.txt                        one document per line
   sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
   sgmc train --from news-scir november.csv     continue with new documents
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
@@ -57,7 +57,7 @@ command again to resume, bit for bit. To train a run for longer, name it:
 @plain(
     "--chains",
     "1",
-    "independent chains at the same time, each a run in DIR/chain-1, ...",
+    "number of independent chains, trained at the same time in DIR/chain-1, ...",
     parse=integer(1, 1024),
     metavar="N",
     group="Run",
@@ -65,28 +65,28 @@ command again to resume, bit for bit. To train a run for longer, name it:
 @plain(
     "--from",
     "none",
-    "continue from the topics of RUN: on its documents and the new documents of CORPUS",
+    "start from the topics of RUN, and train on its documents and the new documents of CORPUS",
     parse=str,
     metavar="RUN",
     group="Run",
     first=False,
 )
-@flag("--only-new", "--from: leave the documents of RUN out", "Run", first=False)
+@flag("--only-new", "--from: train only on the new documents", "Run", first=False)
 @plain(
     "--forget",
     "never",
-    "--from: new documents after which half of RUN's are left out",
+    "--from: number of new documents after which half of RUN's documents are dropped",
     parse=integer(1),
     metavar="N",
     group="Run",
     first=False,
 )
-@flag("--break-lock", "take over a run whose process on another host has died", first=False)
-@flag("--mpi", "train one chain by all processes of an MPI launch", "Run", first=False)
+@flag("--break-lock", "continue a run whose process on another host has died", first=False)
+@flag("--mpi", "train one chain with all processes of an MPI launch", "Run", first=False)
 @plain(
     "--rank-timeout",
     "30m",
-    "--mpi: longest wait of a process for the others",
+    "--mpi: maximum time that a process waits for the others",
     parse=duration,
     metavar="TIME",
     group="Run",
@@ -107,11 +107,11 @@ def command(
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
 
-    Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
-    Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made
-    by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget it trains
-    until the held-out perplexity has converged. Defaults are in [brackets]. These are the options
-    that most people use; --help-all shows all of them, by model.
+    CORPUS may be plain text (one document per line, or a folder of .txt files), a Wikipedia dump,
+    JSON lines, CSV, Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz)
+    or a folder made by 'sgmc corpus build'; gz, bz2, xz and zst are decompressed. Without
+    --iterations and the like, training lasts until held-out perplexity has converged. Defaults are
+    in [brackets]. The usual options follow; --help-all shows all options, by model.
     """
     # SIGUSR2 requests a checkpoint. Before and after a run it is ignored.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
@@ -119,7 +119,7 @@ def command(
     for number in (signal.SIGINT, signal.SIGTERM):
         atexit.register(signal.signal, number, signal.SIG_IGN)
     if quiet and verbose:
-        raise UsageError("-q and -v contradict each other: give one")
+        raise UsageError("-q and -v contradict each other; give one of them")
     options, parent = given(values), values["from"]
     if only_new and parent is None:
         raise UsageError("--only-new requires --from RUN")
@@ -172,7 +172,7 @@ def _train(
     request.choices.check()
     if n_chains or (chains or 1) > 1:
         if comm is not ALONE:
-            raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")
+            raise UsageError("--mpi trains a single chain; give --chain-id to each launch")
         from pysgrld.train.several import train_chains
 
         from . import explain

@@ -62,7 +62,7 @@ def plot(found: dict[str, Any], path: Path) -> None:
     axes.text(
         begin * 1.06,
         corpus["unigram"] * 1.004,
-        "unigram: word frequencies, no topics",
+        "unigram: word frequencies without topics",
         va="bottom",
         fontsize=8,
         color="#777777",

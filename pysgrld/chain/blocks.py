@@ -115,8 +115,8 @@ class BlockChain(Chain):
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
-                f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
-                f"about {wider(noise):.2g} times the posterior's",
+                f"minibatch noise: the variance of topics is {noise:.3g} times as large as "
+                f"without minibatches, about {wider(noise):.2g} times as large as in the posterior",
                 Severity.DETAIL,
             )
             if noise <= QUIET and not self._followed:
@@ -124,8 +124,8 @@ class BlockChain(Chain):
                 if self._followed is not None:  # only for models that offer a Gibbs refinement
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
-                    "with as little minibatch noise as here means of topics may be off by more "
-                    f"than the posterior's width: intervals are credible with {exact}",
+                    "minibatch noise is small here, but topic means may be off by more than the "
+                    f"width of the posterior; for credible intervals, use {exact}",
                     Severity.WARNING,
                 )
         # Euler steps of mirrored Langevin are stable below 4: the curvature of its dual potential
@@ -134,8 +134,8 @@ class BlockChain(Chain):
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
             yield Message(
-                f"h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
-                "stable below 4: use a smaller --step-size",
+                f"h (V eta + N_k) is about {stiff:.3g}, but steps of {self.sampler.name} are "
+                "stable only below 4; use a smaller --step-size",
                 Severity.WARNING,
             )
 

@@ -377,8 +377,9 @@ def refuse_launch(started: Launch) -> None:
     """
     if started.size > 1:
         raise UsageError(
-            f"this is process {started.rank + 1} of {started.size} of an MPI launch: give --mpi to train "
-            "one chain over all of them, or --chain-id and --out to each for chains of their own"
+            f"this is process {started.rank + 1} of {started.size} of an MPI launch: give --mpi "
+            "to train one chain on all processes, or give each process its own --chain-id and "
+            "--out for separate chains"
         )
 
 
@@ -402,6 +403,7 @@ def check_launch(started: Launch, size: int, library: str) -> None:
     """
     if started.size != size:
         raise LaunchError(
-            f"--mpi: the launcher started {started.size} processes, the library ({library}) sees {size}: "
-            "use the mpiexec of that library, or 'srun --mpi=pmi2' or '--mpi=pmix', as it was built"
+            f"--mpi: the launcher started {started.size} processes, but the MPI library "
+            f"({library}) sees {size}; use the mpiexec of that library, or 'srun --mpi=pmi2' or "
+            "'srun --mpi=pmix', depending on how it was built"
         )

@@ -101,7 +101,7 @@ class Chain(ABC):
             If this chain cannot start from given topics.
         """
         del topics, tokens
-        raise UsageError("topics of this model cannot be continued on a corpus that has grown")
+        raise UsageError("topics of this model cannot be continued on a larger corpus")
 
     def next_batch(self) -> Minibatch | None:
         """Return the documents of the next iteration, or None at the end of the stream."""

@@ -65,15 +65,15 @@ class Watch:
             waited = time.monotonic() - since
             if self.timeout is not None and waited > self.timeout:
                 self._say(
-                    f"sgmc: error: {self.who} has waited {waited:.0f} s for others: one of them has "
-                    "died or hangs (--rank-timeout); run the same command again to resume from the "
-                    "last checkpoint"
+                    f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks: one of "
+                    "them has died or hangs (--rank-timeout); run the same command again to "
+                    "resume from the last checkpoint"
                 )
                 self._end(GIVEN_UP)
                 return
             if waited > SAY and not self._said:
                 self._said = True
-                self._say(f"sgmc: {self.who} has waited {waited:.0f} s for others")
+                self._say(f"sgmc: {self.who} has waited {waited:.0f} s for other ranks")
 
 
 def _on_standard_error(line: str) -> None:

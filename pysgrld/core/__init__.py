@@ -26,8 +26,8 @@ else:
             raise
         folder = Path(__file__).parents[2]
         raise ImportError(
-            f"{folder} is the source of sgmc, which is not compiled, and hides the installed package: "
-            "run Python in another folder, or install it in place with: pip install -e ."
+            f"{folder} has the uncompiled source of sgmc, which Python finds before the installed "
+            "package; run Python in another folder, or compile the source with: pip install -e ."
         ) from None
 
 __all__ = ["check_lengths", "core", "padded"]
@@ -80,6 +80,6 @@ def check_lengths(
     if len(lengths) and lengths[longest] > most:
         number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
-            f"{subject} {number} has {lengths[longest]:,} tokens: in {kept_sweeps} kept sweeps at most "
-            f"{most:,} can be counted; split it into several documents"
+            f"{subject} {number} has {lengths[longest]:,} tokens: at most {most:,} can be counted "
+            f"with {kept_sweeps} kept sweeps; split it into several documents"
         )

@@ -140,7 +140,7 @@ class _Process:
             self._process.stdin.flush()
         except OSError as error:
             raise SgmcError(
-                f"the process that applies --token-pattern ended unexpectedly: {error}"
+                f"the process that applies the token pattern ended unexpectedly: {error}"
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
@@ -152,7 +152,7 @@ class _Process:
                 return None
             part = os.read(fd, min(size, 1 << 20))
             if not part:
-                raise SgmcError("the process that applies --token-pattern ended unexpectedly")
+                raise SgmcError("the process that applies the token pattern ended unexpectedly")
             parts.append(part)
             size -= len(part)
         return b"".join(parts)

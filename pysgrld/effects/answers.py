@@ -396,10 +396,13 @@ def effects_of(
     """
     layer = results.at(request.layer)
     if results.fitted.signed:
-        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
+        raise UsageError(
+            f"{results.path}: its topics are directions, which have no shares of documents; use "
+            "another model"
+        )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: effects need its documents")
+        raise MissingInputError(f"{results.gone}: but effects need its documents")
     rows = np.arange(corpus.documents)
     topics = results.fitted.shown(layer)
     return estimated(
@@ -441,7 +444,7 @@ def columns_asked(
     columns_of(formula, list(columns))
     if cluster is not None and cluster not in columns:
         available = ", ".join(repr(name[:40]) for name in list(columns)[:20])
-        raise UsageError(f"cluster {cluster[:40]!r}: no such column; columns: {available}")
+        raise UsageError(f"cluster: unknown column {cluster[:40]!r}; the columns are {available}")
     return columns
 
 

@@ -101,7 +101,8 @@ class Design:
         self.missing = int((~whole).sum())
         if not len(self.used):
             raise UsageError(
-                f"formula {formula[:_SHOWN]!r}: no document has a value in all of its columns"
+                f"formula {formula[:_SHOWN]!r}: no document has a value in every column of the "
+                "formula"
             )
         self._data = pandas.DataFrame(
             {name: _column(name, values[self.used]) for name, values in data.items()}
@@ -153,9 +154,9 @@ class Design:
         categories = [column for column in self.columns if not self.is_number(column)]
         if reference is not None and not any(reference in self.grid(c) for c in categories):
             values = [level[:_SHOWN] for column in categories for level in self.grid(column)]
-            available = ", ".join(values[:20]) or "no categories in the formula"
+            available = ", ".join(values[:20]) or "the formula has no categories"
             raise UsageError(
-                f"reference {reference[:_SHOWN]!r}: no such value; there are {available}"
+                f"reference {reference[:_SHOWN]!r}: unknown value; the values are {available}"
             )
         pairs = []
         for column in self.columns:
@@ -207,7 +208,7 @@ class Design:
         """Return the prediction at a value typed by the user."""
         if column not in self.columns:
             raise UsageError(
-                f"contrast {column[:_SHOWN]!r}: is no column of the formula; it has "
+                f"contrast {column[:_SHOWN]!r}: this is not a column of the formula, which has "
                 f"{', '.join(self.columns)}"
             )
         if not self.is_number(column):
@@ -215,8 +216,8 @@ class Design:
             if text not in levels:
                 available = ", ".join(level[:_SHOWN] for level in levels[:20])
                 raise UsageError(
-                    f"contrast {column}: no document has the value {text[:_SHOWN]!r}; "
-                    f"there are {available}"
+                    f"contrast {column}: no document has the value {text[:_SHOWN]!r}; the values "
+                    f"are {available}"
                 )
             return self._predicted(column, text)
         least, greatest = float(self._data[column].min()), float(self._data[column].max())
@@ -226,8 +227,8 @@ class Design:
             number = np.nan
         if not least <= number <= greatest:
             raise UsageError(
-                f"contrast {column}: wanted a number from {least:g} to {greatest:g}, "
-                f"found {text[:_SHOWN]!r}"
+                f"contrast {column}: {text[:_SHOWN]!r} is not a number from {least:g} to "
+                f"{greatest:g}"
             )
         return self._predicted(column, number)
 
@@ -319,15 +320,19 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
         if isinstance(parsed, SimpleFormula):
             factors = [str(factor) for term in parsed for factor in term.factors]
         else:
-            raise ValueError("has a left side; leave it out, as topics are on the left")
+            raise ValueError("leave out the left side, because topics are always on the left")
         columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
     for name in columns:
         if name not in available:
             names = ", ".join(repr(column[:_SHOWN]) for column in available[:20])
-            has = f"there are {names}" if names else "none was kept: give --metadata FILE"
+            has = (
+                f"the columns are {names}"
+                if names
+                else "the corpus has no columns; give --metadata FILE"
+            )
             raise UsageError(f"formula: the documents have no column {name[:_SHOWN]!r}; {has}")
     if not columns:
-        raise UsageError(f"formula {formula[:80]!r}: names no column of the documents")
+        raise UsageError(f"formula {formula[:80]!r}: has no column of the documents")
     return columns
 
 
@@ -375,8 +380,8 @@ def _column(name: str, values: Array) -> pandas.Series:
         levels = len(series.cat.categories)
         if levels > LEVELS:
             raise UsageError(
-                f"{name}: is text of {levels:,} different values, and a category has {LEVELS} at "
-                "most; give a column of numbers or of fewer values"
+                f"{name}: has {levels:,} different values, but a category may have at most "
+                f"{LEVELS}; give a column of numbers, or one with fewer values"
             )
     if levels < 2:
         raise UsageError(f"{name}: all documents have the same value, {str(values[0])[:_SHOWN]!r}")
@@ -402,13 +407,14 @@ def checked_rank(design: Doubles, names: Sequence[str]) -> None:
     n, p = design.shape
     if n <= p:
         raise UsageError(
-            f"{plural(n, 'document')} are too few for {plural(p, 'coefficient')}; shorten the formula"
+            f"{plural(n, 'document')} are too few for {plural(p, 'coefficient')}; shorten the "
+            "formula"
         )
     scale = np.sqrt((design**2).mean(axis=0))
     root = np.linalg.qr(design / np.where(scale > 0, scale, 1.0), mode="r")
     for name, diagonal in zip(names, np.abs(np.diag(root)), strict=True):
         if diagonal <= 1e-7 * np.sqrt(n):
             raise UsageError(
-                f"formula: {name} is given by the terms before it already (collinear); leave one "
-                "of them out"
+                f"formula: {name} is a combination of the terms before it (collinear); leave out "
+                "one of them"
             )

@@ -54,12 +54,12 @@ class SourceLikeness(NamedTuple):
         factor = f"too narrow by a factor of {self.design_effect**0.5:.1f}"
         if self.column is None:
             return (
-                f"documents next to each other in the corpus are alike: intervals are {factor} or "
-                "more; give their source as a column, and --cluster COLUMN"
+                f"neighbouring documents of the corpus are similar, so intervals are {factor} "
+                "or more; give their source as a column, and name it with --cluster COLUMN"
             )
         return (
-            f"documents with the same {self.column} are alike: intervals for other documents are "
-            f"{factor}; give --cluster {self.column}"
+            f"documents with the same {self.column} are similar, so intervals for other "
+            f"documents are {factor}; give --cluster {self.column}"
         )
 
 

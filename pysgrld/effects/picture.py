@@ -99,7 +99,7 @@ def _draw_differences(
     axes.set_yticks(np.arange(len(labels)), labels, fontsize=7)
     pair = compared[0]
     title = "largest difference" if len(compared) > 1 else f"{pair.second} less {pair.first}"
-    axes.set_xlabel(f"{pair.column}: {title}, points", fontsize=8)
+    axes.set_xlabel(f"{pair.column}: {title}, percentage points", fontsize=8)
 
 
 def _draw(

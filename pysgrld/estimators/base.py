@@ -172,7 +172,7 @@ class Estimator(ABC):
             """
             method, note = METHODS_OF_PEERS.get(name, ("", ""))
             if method and (hasattr(type(self), method) or method == "components_"):
-                raise AttributeError(f"{name} is {method} here{note and ': '}{note}")
+                raise AttributeError(f"use {method} instead of {name}{note and ': '}{note}")
             if note and not method:
                 raise AttributeError(f"sgmc has no {name}: {note}")
             return object.__getattribute__(self, name)
@@ -197,7 +197,7 @@ class Estimator(ABC):
         NotFittedError
         """
         if not self.__sklearn_is_fitted__():
-            raise not_fitted(f"this {type(self).__name__} is not fitted yet: call fit first")
+            raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     # ---- X: a matrix or words
 
@@ -226,8 +226,8 @@ class Estimator(ABC):
             for column, (name, other) in enumerate(zip(names, other_names, strict=True)):
                 if name != other:
                     raise UsageError(
-                        f"column {column} of X is {other!r}, and was {name!r} in fit: give the same "
-                        "columns in the same order"
+                        f"column {column} of X is {other!r}, but was {name!r} in fit; give the "
+                        "same columns in the same order"
                     )
         return X
 
@@ -290,7 +290,8 @@ class Estimator(ABC):
             if before.get(name, value) != value:
                 raise UsageError(
                     f"{name}: was {before[name]} when training began, and is {value}: partial_fit "
-                    "continues the same chain. Set it back, or start again with fit or a clone"
+                    "continues the same chain, so parameters cannot change. Set it back, or "
+                    "start again with fit or a clone"
                 )
 
 
@@ -305,7 +306,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
         The name that the user typed.
     """
     parameters = cls._parameters()
-    explanation, counterpart = f"there are {', '.join(parameters)}", peer(name)
+    explanation, counterpart = f"the parameters are {', '.join(parameters)}", peer(name)
     if counterpart is not None and counterpart.here.startswith("--"):
         option = counterpart.here.removeprefix("--")
         named = {o: our_name for our_name, o in cls.options_of.items()} | _PARAMETERS
@@ -432,8 +433,8 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
         mine, key = object(), (os.getpid(), id(arguments[0]))
         if _fitted.setdefault(key, mine) is not mine:
             raise UsageError(
-                f"this {type(arguments[0]).__name__} is being fitted by another thread: wait for it, or "
-                "give each thread an estimator of its own"
+                f"this {type(arguments[0]).__name__} is being fitted by another thread; wait for "
+                "it, or give each thread its own estimator"
             )
         try:
             return method(*arguments, **named)

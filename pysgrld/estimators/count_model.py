@@ -77,7 +77,7 @@ class CountModel(TopicModel):
             documents, words = self._documents(new, None if names is None else len(names))
         else:
             if vocabulary is not None:
-                raise UsageError("vocabulary: the model has its words already: leave it out")
+                raise UsageError("vocabulary: the model already has its words; leave it out")
             if grow:
                 self._grow(X)
             counted, names = self._known_documents(X, lambda line, *_: left_out.append(line)), None
@@ -94,7 +94,7 @@ class CountModel(TopicModel):
         check_usage(options)
         sampler, _ = kind_of(options)
         if sampler.whole_corpus:
-            raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
+            raise UsageError(f"algo={sampler.name!r} needs the whole corpus; use fit")
         if self.__sklearn_is_fitted__():
             self._resume()
             self._check_lengths(documents)
@@ -119,14 +119,14 @@ class CountModel(TopicModel):
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (
-                "the model knows no words"
+                "the model has no words"
                 if names_before is None
                 else "topics of layers cannot be continued"
             )
             raise UsageError(f"grow: {reason}")
         _, names = new_documents(X, jobs(self.n_jobs))
         if names is None or column_names(X) is not None:
-            raise UsageError("grow: X has no words: give texts, or lists of tokens")
+            raise UsageError("grow: X has no words; give texts, or lists of tokens")
         old_words = set(names_before.tolist())
         new = [word for word in names.tolist() if word not in old_words]
         if not new:
@@ -181,13 +181,13 @@ class CountModel(TopicModel):
         if self._no_score:
             raise UsageError(self._no_score)
         if not is_number(observed):
-            raise UsageError(f"observed: wanted a share in (0, 1), found {observed!r}")
+            raise UsageError(f"observed is {observed!r}, but must be a fraction between 0 and 1")
         documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
         held_out = model_of(self.model).hold_out(documents, ids, observed, seed)
         if len(held_out.observed) == 0:
-            raise UsageError("X has no document of two tokens: nothing can be held out")
+            raise UsageError("X has no document with two tokens, so nothing can be held out")
         scorer = self._fitted().scorer(held_out)
         return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
 

@@ -72,7 +72,9 @@ class Framed(Estimator):
             else tuple(names.tolist())
         )
         if len(words) != v:
-            raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
+            raise UsageError(
+                f"vocabulary has {plural(len(words), 'word')}, but the model has {v:,}"
+            )
         return words
 
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
@@ -204,7 +206,7 @@ class Framed(Estimator):
             if not is_whole(k, 0, len(phi) - 1):
                 raise UsageError(f"topics: wanted numbers from 0 to {len(phi) - 1}, found {k!r}")
         if not is_whole(n, 1) or not chosen:
-            raise UsageError("plot_topics draws one word of one topic at least")
+            raise UsageError("plot_topics needs at least one topic and one word")
         top, bounds, faithful = self._top(phi, n, layer, wanted_order(order), intervals=True)
         names = self._names(layer)
         panels = [

@@ -172,7 +172,10 @@ class DeepLDA(CountModel):
         eta = tuple(self.eta) if np.iterable(self.eta) else (self.eta,)
         return [
             Rule(
-                "layers", layers, good, f"1 to {MAX_LAYERS} layers, none wider than the one below"
+                "layers",
+                layers,
+                good,
+                f"1 to {MAX_LAYERS} layers, none with more topics than the layer below",
             ),
             Rule("link", self.link, self.link in LINKS, f"link in {', '.join(LINKS)}"),
             Rule("eta", eta, all(is_positive(e) for e in eta), f"eta > 0, between {BOUNDS}"),

@@ -256,15 +256,17 @@ class DPMixture(Framed):
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if getattr(self, name) is not None:
-                    raise UsageError(f"{name} does not apply to algo={self.algo!r}: leave it out")
+                    raise UsageError(f"{name} does not apply to algo={self.algo!r}; leave it out")
         new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
         burn_in = min(200, self.max_iter // 5) if self.burn_in is None else self.burn_in
         if burn_in >= self.max_iter:
-            raise UsageError(f"burn_in is {burn_in}: wanted less than max_iter {self.max_iter}")
+            raise UsageError(
+                f"burn_in is {burn_in}, but must be less than max_iter {self.max_iter}"
+            )
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
-            raise UsageError("X has no counts: every document is empty")
+            raise UsageError("X has no counts, because every document is empty")
         explicit_options |= {"model": "dpmm", "eta": (self.base,)}
         if self.concentration:
             explicit_options["dp-conc"] = CONCENTRATIONS[self.concentration]

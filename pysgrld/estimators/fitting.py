@@ -89,12 +89,13 @@ def check_memory(
             row = int(np.searchsorted(documents.indptr, entry, side="right")) - 1
             raise UsageError(
                 f"X[{row}, {word}] is {most:,}: a document with that many tokens needs about "
-                f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; check "
-                "that X has counts, and divide large ones"
+                f"{need / 2**30:,.1f} GB of memory, but {allowed / 2**30:,.1f} GB may be used; "
+                "check that X has counts, and split large documents"
             )
         raise UsageError(
-            f"X has {facts.words} features: topics over that many need about {need / 2**30:,.1f} GB of "
-            f"memory, and {allowed / 2**30:,.1f} GB may be used; take fewer topics or features"
+            f"X has {facts.words} features: topics over so many words need about "
+            f"{need / 2**30:,.1f} GB of memory, but {allowed / 2**30:,.1f} GB may be used; use "
+            "fewer topics or features"
             + (f", or keep fewer samples ({samples / 2**30:,.1f} GB)" if samples else "")
         )
 

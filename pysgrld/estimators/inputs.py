@@ -59,7 +59,7 @@ def as_documents(
         if (kind := getattr(x, "format", "")) in ("csr", "csc", "bsr"):
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
-                raise UsageError(f"X.indptr is none of a {kind} matrix with {entries} entries")
+                raise UsageError(f"X.indptr does not fit a {kind} matrix with {entries} entries")
         if kind == "csr":  # word ids are checked before conversion to 32 bits
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
@@ -81,17 +81,17 @@ def as_documents(
             f"X has {shape[1]} features, but {who} is expecting {words} features as input"
         )
     if shape[1] > MOST_WORDS:
-        raise UsageError(f"X has {shape[1]} features, and {MOST_WORDS} are the most")
+        raise UsageError(f"X has {shape[1]} features, but the maximum is {MOST_WORDS}")
     if data.dtype.kind not in "biuf":
-        raise UsageError(f"X has dtype {data.dtype}, wanted counts")
+        raise UsageError(f"X has dtype {data.dtype}, but must be counts")
     least = -(2**31) if signed else -1
     bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         negative = "Negative values in data: " if data[bad[0]] < 0 and not signed else ""
         raise UsageError(
-            f"{negative}X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers "
-            "from 0 to 2147483647, which weights such as tf-idf are not"
+            f"{negative}X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole "
+            "numbers from 0 to 2147483647; weights such as tf-idf are not counts"
         )
     keep = data != 0
     entries_before = np.concatenate(([0], np.cumsum(keep)))
@@ -127,7 +127,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     if unit is None:
         unit = float(data.max(initial=0.0)) * RESOLUTION
         if unit == 0.0:
-            raise UsageError("X has no positive value: every document is empty")
+            raise UsageError("X has no positive value, because every document is empty")
     data[...] = np.ceil(data / unit)
     return x, unit
 
@@ -150,7 +150,7 @@ def in_fine_units(x: Any) -> Any:
     Raises
     ------
     UsageError
-        A `ValueError`: X is no matrix of numbers, or has NaN or infinity and numbers that are not
+        A `ValueError`: X is not a matrix of numbers, or has NaN or infinity and numbers that are not
         whole.
     """
     values = x.tocsr().data if hasattr(x, "tocsr") else _numbers(x)
@@ -235,7 +235,7 @@ def _reals(x: Any) -> tuple[Any, Doubles]:
     Raises
     ------
     UsageError
-        A `ValueError`: X is no matrix of numbers, or has NaN or infinity.
+        A `ValueError`: X is not a matrix of numbers, or has NaN or infinity.
     """
     if hasattr(x, "tocsr"):
         x = x.tocsr(copy=True).astype(np.float64)
@@ -257,25 +257,25 @@ def _numbers(x: Any) -> Array:
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):
-        numbers, problem = np.empty(0, object), "X is no matrix of numbers"
+        numbers, problem = np.empty(0, object), "X is not a matrix of numbers"
     if numbers.dtype.kind in "biuf":
         return numbers
     if numbers.dtype.kind == "c":
         raise UsageError("Complex data not supported: X must be real numbers")
     if isinstance(x, str):
         raise UsageError(
-            "X is one text: wanted a list of texts, or counts, one row for each document"
+            "X is a single text; give a list of texts, or counts with one row for each document"
         )
     if missing := _missing_text(x):
         raise UsageError(missing)
     if (names := column_names(x)) is not None:
         raise UsageError(
-            "X is a table whose columns are no numbers: give the column of texts, such as "
+            "X is a table whose columns are not numbers; give the column of texts, such as "
             f"X[{names[-1]!r}]"
         )
     raise UsageError(
-        f"{problem}: wanted a list of texts, or counts, documents x words, as scikit-learn's "
-        "CountVectorizer makes them of text"
+        f"{problem}; give a list of texts, or a matrix of counts (documents x words), such as "
+        "that of scikit-learn's CountVectorizer"
     )
 
 
@@ -284,8 +284,8 @@ def _refuse_masked(x: Any) -> None:
     if np.ma.is_masked(x):
         masked = plural(int(np.ma.getmaskarray(x).sum()), "masked entry", "masked entries")
         raise UsageError(
-            f"X is a masked array with {masked}: fill them (X.filled(0)) or leave these documents or "
-            "words out"
+            f"X is a masked array with {masked}; fill them (X.filled(0)), or leave out these "
+            "documents or words"
         )
 
 
@@ -300,21 +300,23 @@ def _missing_text(x: Any) -> str | None:
     if place is None:
         return None
     shown = repr(values[place])[:40]
-    return f"X[{place}] is {shown}, which is no text: leave it out or give ''"
+    return f"X[{place}] is {shown}, which is not a text; leave it out, or give ''"
 
 
 def _check_shape(shape: Sequence[int]) -> None:
     """Raise scikit-learn's kind of error unless a shape is (n, V) with n and V at least 1."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
-        raise UsageError(f"X has {dimensions}, wanted 2: documents x words. Reshape your data.")
+        raise UsageError(
+            f"X has {dimensions}, but must have 2: documents x words. Reshape your data."
+        )
     for size, sklearn_noun, noun in zip(
         shape, ("sample", "feature"), ("document", "word"), strict=True
     ):
         if size == 0:
             raise UsageError(
-                f"X has 0 {sklearn_noun}(s) (shape={tuple(shape)}) while a minimum of 1 is required: "
-                f"wanted at least one {noun}"
+                f"X has 0 {sklearn_noun}(s) (shape={tuple(shape)}) while a minimum of 1 is "
+                f"required: give at least one {noun}"
             )
 
 
@@ -324,7 +326,8 @@ def _check_words(indptr: Array, indices: Array, words: int) -> None:
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         raise UsageError(
-            f"X[{row}] has a count of word {indices[bad[0]]}: words are numbered from 0 to {words - 1}"
+            f"X[{row}] has a count of word {indices[bad[0]]}, but words are numbered from 0 to "
+            f"{words - 1}"
         )
 
 

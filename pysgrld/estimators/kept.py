@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 #: Default of ``keep_samples``, and its limits: the maximum number of samples, and of their bytes.
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
 #: Message if no posterior samples are kept.
-NO_SAMPLE = "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
+NO_SAMPLE = (
+    "the model has no posterior samples; set keep_samples before fit, and max_iter greater "
+    "than burn_in"
+)
 #: A stored posterior sample: matrices by name, with one row per topic.
 Sample = Mapping[str, Array]
 
@@ -314,12 +317,12 @@ class KeptModel(Framed):
 
         layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
-            raise UsageError("effect: topics that are directions have no shares")
+            raise UsageError("effect: topics of this model are directions, which have no shares")
         columns = {str(name): list(data[name]) for name in data}
         for name, values in columns.items():
             if len(values) != len(documents):
                 raise UsageError(
-                    f"data: {name} has {plural(len(values), 'row')}, X {len(documents):,}"
+                    f"data: {name} has {plural(len(values), 'row')}, but X has {len(documents):,}"
                 )
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)
@@ -451,7 +454,7 @@ class KeptModel(Framed):
         model, options = model_and_options(run)
         plain, corpus = run.config["options"], run.config["corpus"]
         if model.name != cls.model:
-            raise UsageError(f"{path}: is a model of the kind {model.name}, not {cls.model}")
+            raise UsageError(f"{path}: the run's model is {model.name}, not {cls.model}")
         parameters = run.config.get("command", {}).get("estimator")
         if parameters is None:
             parameters = {

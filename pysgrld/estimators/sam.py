@@ -183,7 +183,7 @@ class SAM(TopicModel):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)
         if words == 1:
-            raise UsageError("X has 1 feature(s), wanted 2 at least: a direction needs two words")
+            raise UsageError("X has 1 feature(s), but a direction needs at least 2 words")
         return documents, words
 
     def log_perplexity(self, X: Any, y: Any = None) -> float:
@@ -217,7 +217,7 @@ class SAM(TopicModel):
         documents = self._documents_like(X)
         held_out = model_of(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
         if len(held_out.held_out) == 0:
-            raise UsageError("X has no document with an entry: nothing can be scored")
+            raise UsageError("X has no document with an entry, so nothing can be scored")
         scorer = self._fitted().scorer(held_out)
         return float(scorer.point(Key(self._options.seed, 0, 0), self._draw))
 

@@ -110,7 +110,11 @@ class TopicModel(TopicTables, Transformer):
             number("seed", "random_state", seed_of(self.random_state), 0, 2**63 - 1),
             *of_sampler,
             Rule(
-                "", share, good_share, "a number of documents >= 0, or a share below 1", "holdout"
+                "",
+                share,
+                good_share,
+                "a number of documents >= 0, or a fraction below 1",
+                "holdout",
             ),
             switch("verbose", self.verbose),
             Rule(
@@ -185,7 +189,7 @@ class TopicModel(TopicTables, Transformer):
             raise UsageError("X has no counts: every document is empty")
         # hold documents out, or choose training documents, whose score shows when fit has converged
         if self._no_score and (self.holdout or self.max_iter is None):
-            raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
+            raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
         model, train, held_out, watched = model_of(self.model), usable, None, None
         seed = explicit_options.get("seed", 0)
@@ -194,7 +198,8 @@ class TopicModel(TopicTables, Transformer):
             watched = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             if len(watched.observed) == 0:
                 raise UsageError(
-                    "no document has two tokens, by which training could end: give max_iter"
+                    "no document has two tokens, so the end of training cannot be determined; "
+                    "give max_iter"
                 )
         if size:
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
@@ -202,7 +207,7 @@ class TopicModel(TopicTables, Transformer):
             train = np.delete(usable, chosen)
         if held_out is not None and len(held_out.observed) == 0:
             if self.max_iter is None:
-                raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
+                raise UsageError("no held-out document has two tokens; give max_iter and holdout=0")
             held_out = None
         # real values have no tokens, so the size of minibatches depends on the number of entries
         trained = documents.take(train)
@@ -247,8 +252,8 @@ class TopicModel(TopicTables, Transformer):
             warnings.warn(
                 f"max_iter={chain.step} ends before the first posterior sample, at iteration "
                 f"{posterior.first} (burn_in is {posterior.burn_in}): components_ and "
-                f"{model.score.name}_ are from one draw, not from a mean; set max_iter to "
-                f"{posterior.first} or more, better ten times that{less}",
+                f"{model.score.name}_ are from one draw instead of a mean; set max_iter to at "
+                f"least {posterior.first}, or better ten times as much{less}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -267,8 +272,8 @@ class TopicModel(TopicTables, Transformer):
             isinstance(word, str) for _, words_of_topic in seeds for word in words_of_topic
         ):
             raise UsageError(
-                "--seed-words names words, and X has none: give texts, a DataFrame whose columns are "
-                "words, or numbers of columns as seeds"
+                "seed_words has words, but X has none; give texts, a DataFrame whose columns are "
+                "words, or column numbers as seeds"
             )
         vocabulary_of_model = [str(i) for i in range(words)] if names is None else names.tolist()
         if line := unknown_seeds(seeds, vocabulary_of_model):

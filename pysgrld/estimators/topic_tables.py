@@ -87,8 +87,8 @@ class TopicTables(KeptModel):
     def _known(self, values: list[float] | None, name: str) -> Doubles:
         if values is None:
             raise AttributeError(
-                f"{name} is measured on the documents of fit, which this model does not have: "
-                "partial_fit keeps none; fit on all documents"
+                f"{name} needs the training documents, which partial_fit does not keep; use fit "
+                "on all documents"
             )
         return np.array(values)
 

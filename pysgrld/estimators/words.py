@@ -75,7 +75,7 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
         return documents, names
     if names is not None and len(getattr(x, "shape", ())) == 2 and x.shape[1] != len(names):
         raise UsageError(
-            f"vocabulary has {plural(len(names), 'word')}, X {plural(x.shape[1], 'column')}"
+            f"vocabulary has {plural(len(names), 'word')}, but X has {plural(x.shape[1], 'column')}"
         )
     return x, column_names(x) if names is None else names
 
@@ -227,8 +227,9 @@ def known_documents(
         return None
     if vocabulary is None:
         raise UsageError(
-            "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose columns "
-            "are words, or give vocabulary to fit; else count them as was done for fit"
+            "X has texts, but the model has no words; fit it to texts or to a DataFrame whose "
+            "columns are words, or give vocabulary to fit, or give counts of the same columns as "
+            "in fit"
         )
     if texts is None:
         return counted_tokens(tokens or [], vocabulary, log)
@@ -258,7 +259,8 @@ def counted_tokens(
     if (n_omitted := total - documents.tokens) > 0:
         n_known = plural(len(words), "word")
         log(
-            f"{n_omitted:,} of {plural(total, 'token')} left out, not among the {n_known} of the model"
+            f"{n_omitted:,} of {plural(total, 'token')} ignored: not among the {n_known} of the "
+            "model"
         )
     return documents
 
@@ -285,12 +287,13 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
         for word, often in bag:
             if not (_is_whole(word) and 0 <= int(word) < most):
                 raise UsageError(
-                    f"X[{position}] has the pair ({word}, {often}): wanted a column from 0 to {most - 1}"
+                    f"X[{position}] has the pair ({word}, {often}): wanted a column from 0 to "
+                    f"{most - 1}"
                 )
             if not (_is_whole(often) and 0 <= int(often) < 2**31):
                 raise UsageError(
-                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers from 0 "
-                    "to 2147483647, which weights such as tf-idf are not"
+                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers "
+                    "from 0 to 2147483647, which weights such as tf-idf are not"
                 )
             row[int(word)] += int(often)
         if max(row.values(), default=0) >= 2**31:
@@ -370,5 +373,6 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(
-                f"X: {problem}; scikit-learn's CountVectorizer counts the words of texts by other rules"
+                f"X: {problem}; scikit-learn's CountVectorizer counts the words of texts by other "
+                "rules"
             ) from None

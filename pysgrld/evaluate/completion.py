@@ -102,7 +102,9 @@ class Completion(Scorer):
     def _perplexity(self, logs: Doubles) -> float:
         total = dot(self.held_out.held_out.counts, logs)
         if math.isnan(total):
-            raise NumericalError("the probabilities of the held-out documents are no numbers")
+            raise NumericalError(
+                "the probabilities of the held-out documents are not numbers (NaN)"
+            )
         return math.exp(-total / self.held_out.held_out.tokens)
 
     def update(self, key: Key, parts: Draw) -> float:

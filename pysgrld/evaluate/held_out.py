@@ -96,13 +96,13 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     """
     if len(observed) != len(held_out):
         raise CorpusError(
-            f"the observed corpus has {plural(len(observed), 'document')} and the held-out corpus "
-            f"{len(held_out)}: they must be the same documents in the same order"
+            f"the observed corpus has {plural(len(observed), 'document')} but the held-out corpus "
+            f"has {len(held_out)}; they must be the same documents in the same order"
         )
     arrays = [(part.indptr, part.indices, part.counts) for part in (observed, held_out)]
     if observed.tokens and all(map(np.array_equal, *arrays)):
         raise CorpusError(
-            "the observed and the held-out corpus are the same, so nothing is left to predict; "
+            "the observed and the held-out corpus are the same, so nothing can be predicted; "
             "give the two parts of a split"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)

@@ -103,8 +103,9 @@ class Score:
         if not (is_known and now >= (1 - EVEN) * before):
             return ""
         return (
-            f"topics predict no better than word counts alone (perplexity {self.show(now)}, word counts "
-            f"{self.show(before)}): documents may be too few, or too long (--chunk 500)"
+            "topics predict no better than word frequencies alone (perplexity "
+            f"{self.show(now)}, word frequencies {self.show(before)}); there may be too few "
+            "documents, or they may be too long (--chunk 500)"
         )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:

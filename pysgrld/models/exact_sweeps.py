@@ -14,8 +14,8 @@ EXACT_BYTES = 2 << 30
 EXACT_SWEEPS = Option(
     integer(0, auto="auto"),
     "auto; presets, gibbs, cgs, mala, ovb, hsvg: 0",
-    "sweeps of four exact chains over all documents after training, whose draws are the posterior's "
-    "(auto: as long as training takes)",
+    "Gibbs refinement after training: sweeps of four chains over all documents, for credible "
+    "intervals (auto: as long as training takes)",
     "Budget",
     free=True,
     metavar="auto|N",

@@ -311,7 +311,7 @@ class Fitted(ABC):
         UsageError
             If documents are not sampled.
         """
-        raise UsageError(f"documents of {self.kind} have no draws of their topics")
+        raise UsageError(f"documents of {self.kind} have no draws of topics")
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw each token's topic in documents, (N,), given the draw at the latest checkpoint.
@@ -324,7 +324,7 @@ class Fitted(ABC):
         UsageError
             If tokens of this model have no topics, or documents are not sampled.
         """
-        raise UsageError(f"tokens of {self.kind} have no topics of their own")
+        raise UsageError(f"{self.kind} does not assign topics to tokens")
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:

@@ -34,7 +34,8 @@ def _kind() -> dict[str, Option]:
     # a sampler of only one model implies this model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
-        f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
+        f"{model.name} with "
+        f"{', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
         for model in other_models
         if (implying := {n for n in model.implied_by if n not in SAMPLERS or n in shared})
     )
@@ -42,7 +43,7 @@ def _kind() -> dict[str, Option]:
         "algo": Option(
             choice(*SAMPLERS),
             first.algorithms[0],
-            "one of the samplers that --help-all lists",
+            "sampler; --help-all lists all samplers",
             "Model",
             metavar="NAME",
             default=first.algorithms[0],
@@ -59,7 +60,7 @@ def _kind() -> dict[str, Option]:
         "preset": Option(
             choice(*PRESETS),
             "none",
-            "a paper's settings as defaults: " + ", ".join(PRESETS),
+            "use the settings of a paper as defaults: " + ", ".join(PRESETS),
             "Model",
             metavar="NAME",
         ),
@@ -124,7 +125,9 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     algos = PRESETS[name].get("algos", {values["algo"]: {}})
     algo = algo or values["algo"]
     if algo not in algos:
-        raise UsageError(f"--preset {name} is for --algo {', '.join(algos)}, not {algo}")
+        raise UsageError(
+            f"--preset {name} applies only to --algo {', '.join(algos)}, not to {algo}"
+        )
     return {**values, **algos[algo], "algo": algo}
 
 
@@ -176,11 +179,11 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         unused |= _OF_DRAWS
     for name in settings:
         if name in unused:
-            raise UsageError(f"--{name} does not apply to --algo {sampler.name}: leave it out")
+            raise UsageError(f"--{name} does not apply to --algo {sampler.name}; leave it out")
     for name in settings:
         own_options = {*model.options, *sampler.options}
         if name not in own_options and any(name in m.options for m in all_models()):
-            raise UsageError(f"--{name} does not apply to --model {model.name}: leave it out")
+            raise UsageError(f"--{name} does not apply to --model {model.name}; leave it out")
         if reason := model.refuses.get(name):
             raise UsageError(f"--{name} does not apply to --model {model.name}: {reason}")
     if sampler.name not in model.algorithms:
@@ -237,16 +240,18 @@ def check_shared(settings: Mapping[str, Any]) -> None:
     """
     sampler, model = kind_of(settings)
     if not model.adds_up:
-        raise UsageError(f"--mpi: --model {model.name} is trained by one process: leave --mpi out")
+        raise UsageError(
+            f"--mpi: --model {model.name} is trained by a single process; leave out --mpi"
+        )
     if sampler.serial:
         raise UsageError(
-            f"--mpi: --algo {sampler.name} draws the topics of all tokens one after the other, in one "
-            "process: leave --mpi out, or give --algo gibbs"
+            f"--mpi: --algo {sampler.name} draws the topics of all tokens one after the other in "
+            "a single process; leave out --mpi, or give --algo gibbs"
         )
     if "corpus-size" in settings:
         raise UsageError(
-            "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
-            "'sgmc corpus build', and train on its output"
+            "--mpi: --corpus-size reads a stream, which only a single process can do; build the "
+            "corpus first with 'sgmc corpus build', and train on its output"
         )
 
 
@@ -259,26 +264,33 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
         yield f"--kept-sweeps {settings['kept-sweeps']} is above --sweeps {sweeps}"
     fewest, most = settings.get("min-df"), settings.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
-        yield f"--min-df {fewest} is above --max-df {most}: no word would be left"
+        yield (
+            f"--min-df {fewest} is greater than --max-df {most}, so no word would be left; "
+            "change one of them"
+        )
     if "seed-weight" in settings and "seed-words" not in settings:
         yield "--seed-weight requires --seed-words"
     if settings.get("exact-sweeps"):
         if sampler.whole_corpus or not sampler.draws:
-            yield f"--exact-sweeps does not apply to --algo {sampler.name}: leave it out"
+            yield f"--exact-sweeps does not apply to --algo {sampler.name}; leave it out"
         if "corpus-size" in settings:
             yield (
-                "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
+                "--exact-sweeps needs all documents, but --corpus-size reads them only once; "
+                "leave out one of them"
             )
     if "corpus-size" in settings and "epochs" in settings:
-        yield "--epochs does not apply to --corpus-size: the corpus is read once"
+        yield (
+            "--epochs does not apply to --corpus-size, which reads the corpus only once; "
+            "leave it out"
+        )
     if "shuffle-buffer" in settings and "corpus-size" not in settings:
         yield "--shuffle-buffer requires --corpus-size"
     if ("observed-corpus" in settings) != ("held-out-corpus" in settings):
-        yield "--observed-corpus and --held-out-corpus go together: give both"
+        yield "--observed-corpus and --held-out-corpus belong together; give both"
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in settings]
     if len(sources) > 1:
-        yield f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
+        yield f"--{sources[0]} and --{sources[1]} both set the held-out documents; give one of them"
     if "observed" in settings and "observed-corpus" in settings:
-        yield "--observed does not apply to a split made by others: leave it out"
+        yield "--observed does not apply to documents that are already split; leave it out"
     if isinstance(settings.get("holdout"), float) and settings["holdout"] >= 1.0:
-        yield "--holdout 1.0 would hold out every document: give a share below 1"
+        yield "--holdout 1.0 would hold out every document; give a fraction below 1"

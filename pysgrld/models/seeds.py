@@ -55,8 +55,8 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
     requested = seed_words(seeds)
     if len(requested) > topics:
         raise UsageError(
-            f"--seed-words names {plural(len(requested), 'topic')}, and there are {topics}: "
-            f"give --topics {len(requested)} or more, so that some are left free"
+            f"--seed-words has {plural(len(requested), 'topic')}, but the model has {topics}; "
+            f"give --topics {len(requested)} or, to leave some topics without seeds, more"
         )
     if vocabulary is None:
         return requested
@@ -67,8 +67,9 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
             tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
             raise UsageError(
                 f"--seed-words: topic '{name}' has no seed among the "
-                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
-                "words and very frequent words are left out; take other words, or leave the topic out"
+                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, "
+                "rare words and very frequent words are not in the vocabulary; choose other "
+                "words, or leave out the topic"
             )
         cells.append((name, tuple((vocabulary[i], i) for i in ids)))
     return tuple(cells)
@@ -91,7 +92,7 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
     remainder = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     return (
         f"--seed-words: {plural(len(missing), 'seed')} not among the "
-        f"{plural(len(vocabulary), 'word')} of the corpus, and left out: "
+        f"{plural(len(vocabulary), 'word')} of the corpus and ignored: "
         f"{' '.join(missing[:NAMED])}{remainder}"
     )
 

@@ -82,8 +82,8 @@ def parse_order(text: Any) -> WordOrder:
         if 0.0 <= lam <= 1.0:
             return WordOrder(name, lam)
     raise UsageError(
-        "wanted distinctive, probable, frex, or relevance:LAMBDA with 0 <= LAMBDA <= 1, found "
-        f"{text!r}"
+        f"{text!r} is not a word order; give distinctive, probable, frex, or relevance:LAMBDA "
+        "with 0 <= LAMBDA <= 1"
     )
 
 

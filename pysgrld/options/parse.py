@@ -139,12 +139,13 @@ def widths(value: str) -> tuple[int, ...]:
     """
     layers = tuple(integer(1, 1 << 18)(part) for part in value.split(","))
     if len(layers) > MAX_LAYERS:
-        raise UsageError(f"'{value}' has {len(layers)} layers: at most {MAX_LAYERS} are possible")
+        raise UsageError(f"'{value}' has {len(layers)} layers; the maximum is {MAX_LAYERS}")
     for i, (below, above) in enumerate(itertools.pairwise(layers), 2):
         if above > below:
             raise UsageError(
-                f"'{value}': layer {i} has {above} topics to explain the {below} of layer {i - 1}: "
-                "list the widths bottom first, none above the one before"
+                f"'{value}': layer {i} has {above} topics, more than the {below} of layer {i - 1} "
+                "below it; list the numbers of topics from the bottom, none greater than the one "
+                "before"
             )
     return layers
 
@@ -188,7 +189,7 @@ def duration(value: str) -> float:
     units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
     if not parts or "".join(n + u for n, u in parts) != value:
-        raise UsageError(f"'{value}' is not a duration: write 30s, 15m or 2h30m")
+        raise UsageError(f"'{value}' is not a duration; write 30s, 15m or 2h30m")
     seconds = sum(float(n) * units[u] for n, u in parts)
     if not 0 < seconds < 1e9:
         raise UsageError(f"'{value}' is not a duration above 0")
@@ -220,7 +221,7 @@ def requeue_code(value: str) -> int:
     """Parse an exit code; codes with another meaning are refused."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
-        raise UsageError(f"'{value}' means something else already: take 85, or 99 for Grid Engine")
+        raise UsageError(f"'{value}' already has another meaning; give 85, or 99 for Grid Engine")
     return code
 
 
@@ -246,7 +247,9 @@ def share_or_count(value: str) -> int | float:
         return int(value)
     share = real(0.0, math.inf)(value)
     if share > 1.0:
-        raise UsageError(f"'{value}' is neither a whole number nor a share in (0, 1]")
+        raise UsageError(
+            f"'{value}' is neither a whole number nor a fraction above 0 and at most 1"
+        )
     return share
 
 
@@ -270,7 +273,7 @@ def part(value: str) -> tuple[int, int]:
     """
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"'{value}' is not I/N, a part from 1 to N: write 3/64")
+        raise UsageError(f"'{value}' is not of the form I/N with I from 1 to N, such as 3/64")
     return int(match[1]), int(match[2])
 
 
@@ -295,9 +298,11 @@ def schedule(value: str) -> tuple[float, float, float]:
     try:
         a, b, c = (float(part) for part in value.split(","))
     except ValueError:
-        raise UsageError(f"'{value}' is not A,B,C, three numbers: A*(1 + t/B)^(-C)") from None
+        raise UsageError(
+            f"'{value}' is not of the form A,B,C with three numbers, for A*(1 + t/B)^(-C)"
+        ) from None
     if not (0 < a <= 1e6 and 0 < b <= 1e12 and 0 <= c <= 1):
-        raise UsageError(f"'{value}': wanted A > 0, B > 0 and 0 <= C <= 1 in A*(1 + t/B)^(-C)")
+        raise UsageError(f"'{value}': A*(1 + t/B)^(-C) needs A > 0, B > 0 and 0 <= C <= 1")
     return a, b, c
 
 
@@ -343,7 +348,7 @@ def language(value: str) -> str:
     name = LANGUAGES.get(text, text)
     if name not in LANGUAGES.values():
         raise UsageError(
-            f"'{value}' is no language that is detected: give one of {', '.join(LANGUAGES)}"
+            f"'{value}' is not a language that can be detected; give one of {', '.join(LANGUAGES)}"
         )
     return name
 
@@ -365,7 +370,8 @@ def encoding(value: str) -> str:
         b"a".decode(value, "backslashreplace")
     except (LookupError, ValueError):
         raise UsageError(
-            f"'{value}' is no encoding: give utf-8, windows-1252, latin-1, shift_jis or another one"
+            f"'{value}' is not a known encoding; give utf-8, windows-1252, latin-1, shift_jis or "
+            "another one"
         ) from None
     return codecs.lookup(value).name
 
@@ -374,9 +380,11 @@ def lists(value: str) -> str:
     """Parse names of word lists, separated by commas; "none" must be the only name."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
-        raise UsageError(f"'{value}' is not a list, or several separated by commas")
+        raise UsageError(f"'{value}' is not one or several lists separated by commas")
     if "none" in names and len(names) > 1:
-        raise UsageError(f"'{value}': none stands alone, or leave it out")
+        raise UsageError(
+            f"'{value}': none cannot be combined with other values; give it alone, or leave it out"
+        )
     return ",".join(names)
 
 
@@ -424,12 +432,17 @@ def columns(value: str) -> str:
     """
     names = [column(name)[0] for name in value.split(",")]
     if not all(names):
-        raise UsageError(f"'{value}' is not NAME or NAME:kind, or several separated by commas")
+        raise UsageError(
+            f"'{value}' is not NAME or NAME:kind, or several of these separated by commas"
+        )
     if len(set(names)) < len(names):
-        raise UsageError(f"'{value}' has a field twice")
+        raise UsageError(f"'{value}' has the same field twice")
     for word in ("auto", EVERYTHING, NOTHING):
         if word in names and value != word:
-            raise UsageError(f"'{value}': {word} stands alone, or leave it out")
+            raise UsageError(
+                f"'{value}': {word} cannot be combined with other values; give it alone, or leave "
+                "it out"
+            )
     return value
 
 
@@ -448,7 +461,7 @@ def size(value: str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)
     if not match:
-        raise UsageError(f"'{value}' is not a size: write 500M or 2G")
+        raise UsageError(f"'{value}' is not a size; write 500M or 2G")
     power = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}[match[2]]
     number = float(match[1]) * 1024.0**power
     if not 1.0 <= number < 2.0**63:

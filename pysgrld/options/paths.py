@@ -312,7 +312,7 @@ def open_input(path: str | Path) -> io.RawIOBase:
         return _Stream(0, STDIN)
     try:
         if stat.S_ISDIR(mode):
-            raise MissingInputError(f"{shown(path)}: is a folder; name a file")
+            raise MissingInputError(f"{shown(path)}: is a folder; give the name of a file")
         if stat.S_ISREG(mode):
             return io.FileIO(descriptor)
         return _Stream(descriptor, str(path))
@@ -354,5 +354,5 @@ def read_input(path: str | Path, largest: int, description: str) -> bytes:
         except OSError as error:
             raise refusal_of(path, error) from None
     if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {description}", path)
+        raise CorpusError(f"is larger than {largest >> 20} MB, so it is not a {description}", path)
     return bytes(data)

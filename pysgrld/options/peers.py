@@ -13,9 +13,9 @@ from typing import NamedTuple
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice
 
-_SETTLED = "left out, training ends when held-out perplexity has converged"
+_SETTLED = "without it, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
-_COUNTED = "words are counted, and nothing is embedded"
+_COUNTED = "sgmc counts words and uses no embeddings"
 
 
 class Peer(NamedTuple):
@@ -52,20 +52,29 @@ PEERS = (
     Peer("algorithm", "others", "--algo"),
     Peer("learning_method", "scikit-learn", "--algo", "online variational Bayes is --algo ovb"),
     Peer("doc_topic_prior", "scikit-learn", "--alpha"),
-    Peer("optimize-interval", "MALLET", "--alpha", "--alpha learn draws it with everything else"),
-    Peer("optimize-burn-in", "MALLET", "--alpha", "--alpha learn has no iterations to wait for"),
-    Peer("optim_interval", "tomotopy", "--alpha", "--alpha learn draws it with everything else"),
-    Peer("use-symmetric-alpha", "MALLET", "--alpha", "a number is one for all topics"),
+    Peer(
+        "optimize-interval",
+        "MALLET",
+        "--alpha",
+        "--alpha learn samples it together with the topics",
+    ),
+    Peer("optimize-burn-in", "MALLET", "--alpha", "--alpha learn starts at the first iteration"),
+    Peer(
+        "optim_interval", "tomotopy", "--alpha", "--alpha learn samples it together with the topics"
+    ),
+    Peer("use-symmetric-alpha", "MALLET", "--alpha", "a number sets the same prior for all topics"),
     Peer("beta", "MALLET, lda", "--eta"),
     Peer("topic_word_prior", "scikit-learn", "--eta"),
     Peer("seed_topic_list", "BERTopic", "--seed-words"),
     Peer("time_slice", "gensim", "--time", "a column with the date of each document"),
-    Peer("chain_variance", "gensim", "--drift", "its square root"),
-    Peer("min_topic_size", "BERTopic", "", "topics have no least size; --topics is their number"),
+    Peer("chain_variance", "gensim", "--drift", "--drift is the square root of the variance"),
+    Peer(
+        "min_topic_size", "BERTopic", "", "topics have no minimum size; --topics sets their number"
+    ),
     Peer("embedding_model", "BERTopic", "", _COUNTED),
     Peer("umap_model", "BERTopic", "", _COUNTED),
     Peer("hdbscan_model", "BERTopic", "", _COUNTED),
-    Peer("content", "stm", "", "words of a topic do not depend on columns of documents"),
+    Peer("content", "stm", "", "the words of a topic do not depend on columns of documents"),
     # ---- training
     Peer("num-iterations", "MALLET", "--iterations", _SETTLED),
     Peer("n_iter", "lda", "--iterations", _SETTLED),
@@ -79,14 +88,19 @@ PEERS = (
     Peer("batch_size", "scikit-learn", "--minibatch"),
     Peer("update_every", "gensim", "--minibatch"),
     Peer("max_doc_update_iter", "scikit-learn", "--sweeps"),
-    Peer("decay", "gensim", "--step-size", "the last of its three numbers"),
-    Peer("learning_decay", "scikit-learn", "--step-size", "the last of its three numbers"),
-    Peer("offset", "gensim", "--step-size", "the second of its three numbers"),
-    Peer("learning_offset", "scikit-learn", "--step-size", "the second of its three numbers"),
+    Peer("decay", "gensim", "--step-size", "it is the last of the three numbers"),
+    Peer("learning_decay", "scikit-learn", "--step-size", "it is the last of the three numbers"),
+    Peer("offset", "gensim", "--step-size", "it is the second of the three numbers"),
+    Peer("learning_offset", "scikit-learn", "--step-size", "it is the second of the three numbers"),
     Peer("learning_rate", "others", "--step-size"),
     Peer("random-seed", "MALLET", "--seed"),
     Peer("random_state", "gensim, scikit-learn", "--seed"),
-    Peer("init.type", "stm", "--seed", "each seed is another start; --chains compares several"),
+    Peer(
+        "init.type",
+        "stm",
+        "--seed",
+        "each seed gives another start; --chains trains and compares several",
+    ),
     Peer("num-threads", "MALLET", "--threads"),
     Peer("workers", "gensim, tomotopy", "--threads"),
     Peer("n_jobs", "scikit-learn", "--threads"),
@@ -98,22 +112,32 @@ PEERS = (
     Peer("evaluate_every", "scikit-learn", "--eval-every"),
     Peer("show-topics-interval", "MALLET", "--eval-every"),
     # ---- documents and words
-    Peer("input", "MALLET", "sgmc train", "the corpus is named without an option"),
-    Peer("import-dir", "MALLET", "sgmc corpus build", "sgmc train reads a folder as it is, too"),
-    Peer("import-file", "MALLET", "sgmc corpus build", "sgmc train reads a file as it is, too"),
-    Peer("textProcessor", "stm", "sgmc corpus build", "sgmc train reads texts as they are, too"),
+    Peer("input", "MALLET", "sgmc train", "give the corpus without an option"),
+    Peer("import-dir", "MALLET", "sgmc corpus build", "sgmc train also reads a folder directly"),
+    Peer("import-file", "MALLET", "sgmc corpus build", "sgmc train also reads a file directly"),
+    Peer("textProcessor", "stm", "sgmc corpus build", "sgmc train also reads texts directly"),
     Peer("text_column", "others", "--text-field"),
     Peer("id2word", "gensim", "--vocab"),
     Peer("vocabulary", "scikit-learn", "--vocab"),
     Peer("no_below", "gensim", "--min-df"),
-    Peer("min_cf", "tomotopy", "--min-df", "documents are counted, not occurrences"),
-    Peer("lower.thresh", "stm", "--min-df", "one more: words in this number of documents stay"),
+    Peer("min_cf", "tomotopy", "--min-df", "it counts documents, not occurrences"),
+    Peer(
+        "lower.thresh",
+        "stm",
+        "--min-df",
+        "give one more: words in exactly this number of documents are kept",
+    ),
     Peer("no_above", "gensim", "--max-df"),
     Peer("upper.thresh", "stm", "--max-df"),
-    Peer("rm_top", "tomotopy", "--max-df", "or --stop-words with a list of the words"),
+    Peer("rm_top", "tomotopy", "--max-df", "or give --stop-words with a list of the words"),
     Peer("keep_n", "gensim", "--max-vocab"),
     Peer("max_features", "scikit-learn", "--max-vocab"),
-    Peer("remove-stopwords", "MALLET, stm", "--stop-words", "English ones are left out anyway"),
+    Peer(
+        "remove-stopwords",
+        "MALLET, stm",
+        "--stop-words",
+        "English stop words are removed by default",
+    ),
     Peer("stoplist-file", "MALLET", "--stop-words"),
     Peer("extra-stopwords", "MALLET", "--stop-words", "as in --stop-words english,FILE"),
     Peer("customstopwords", "stm", "--stop-words", "as in --stop-words english,FILE"),
@@ -121,18 +145,18 @@ PEERS = (
     Peer("tokenizer", "scikit-learn", "--token-pattern"),
     Peer(
         *("ngram_range", "scikit-learn, BERTopic", "sgmc corpus phrases"),
-        "train --phrases takes its list",
+        "give its list to train --phrases",
     ),
-    Peer("gram-sizes", "MALLET", "sgmc corpus phrases", "train --phrases takes its list"),
-    Peer("ngrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
-    Peer("bigrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
+    Peer("gram-sizes", "MALLET", "sgmc corpus phrases", "give its list to train --phrases"),
+    Peer("ngrams", "others", "sgmc corpus phrases", "give its list to train --phrases"),
+    Peer("bigrams", "others", "sgmc corpus phrases", "give its list to train --phrases"),
     Peer("keep-sequence", "MALLET", "", "phrases keep the order of words"),
-    Peer("preserve-case", "MALLET", "", "text is always read in lower case"),
-    Peer("lowercase", "scikit-learn, stm", "", "text is always read in lower case"),
-    Peer("stem", "stm", "--segment", "as in --segment english: dictionary forms, not stems"),
+    Peer("preserve-case", "MALLET", "", "text is always converted to lower case"),
+    Peer("lowercase", "scikit-learn, stm", "", "text is always converted to lower case"),
+    Peer("stem", "stm", "--segment", "--segment english gives dictionary forms instead of stems"),
     Peer("lemmatize", "others", "--segment", "as in --segment english"),
     Peer("decode_error", "scikit-learn", "--on-bad-document"),
-    Peer("separator", "others", "", "it is found in the first line of a CSV"),
+    Peer("separator", "others", "", "sgmc finds the delimiter in the first line of a CSV"),
     # ---- stored models
     Peer("output-model", "MALLET", "--out"),
     Peer("output-dir", "others", "--out"),
@@ -155,12 +179,22 @@ PEERS = (
     Peer("approximate_distribution", "BERTopic", "sgmc infer"),
     Peer("calculate_probabilities", "BERTopic", "sgmc infer"),
     Peer("output-doc-topics", "MALLET", "sgmc infer", "sgmc infer RUN CORPUS -o theta.csv"),
-    Peer("inferencer-filename", "MALLET", "sgmc infer", "it reads the run; nothing has to be kept"),
+    Peer(
+        "inferencer-filename",
+        "MALLET",
+        "sgmc infer",
+        "it reads the run, so nothing has to be stored for it",
+    ),
     Peer("doc-topics-threshold", "MALLET", "sgmc infer --top"),
     Peer("doc-topics-max", "MALLET", "sgmc infer --top"),
     Peer("minimum_probability", "gensim", "sgmc infer --top"),
     Peer("evaluate-topics", "MALLET", "sgmc eval"),
-    Peer("evaluator-filename", "MALLET", "sgmc eval", "it reads the run; nothing has to be kept"),
+    Peer(
+        "evaluator-filename",
+        "MALLET",
+        "sgmc eval",
+        "it reads the run, so nothing has to be stored for it",
+    ),
     Peer("score", "scikit-learn", "sgmc eval"),
     Peer("log_perplexity", "gensim", "sgmc eval --perplexity"),
     Peer("eval.heldout", "stm", "sgmc eval --perplexity"),
@@ -182,14 +216,16 @@ PEERS = (
     Peer("output-topic-docs", "MALLET", "sgmc topics --documents"),
     Peer("topics_over_time", "BERTopic", "sgmc topics --along"),
     Peer("topics_per_class", "BERTopic", "sgmc topics --by"),
-    Peer("prevalence", "stm", "sgmc topics --by", "columns describe topics, and do not shape them"),
+    Peer(
+        "prevalence", "stm", "sgmc topics --by", "columns describe topics but do not influence them"
+    ),
     Peer(
         "estimateEffect",
         "stm",
         "sgmc effect",
         "in R `run_effects` of [the R package](exports.md#r)",
     ),
-    Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "of models with --layers"),
+    Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "for models with --layers"),
     Peer("visualize", "BERTopic", "sgmc report"),
     Peer("visualize_topics", "BERTopic", "sgmc report"),
     Peer("visualize_hierarchy", "BERTopic", "sgmc report"),
@@ -205,13 +241,15 @@ PEERS = (
 
 #: Names of other tools' models, as typed after ``--model``, with advice on sgmc's replacement.
 MODELS_OF_PEERS = {
-    "hdp": "sgmc search compares numbers of topics; topics that --topics leaves over stay unused",
-    "ctm": "correlations of topics are in sgmc report; no model has them as its prior",
-    "stm": "train --model lda, then sgmc effect has how topics go with columns of documents",
-    "keyatm": "train --model lda with --seed-words FILE",
-    "slda": "nothing predicts a column; sgmc effect has how topics go with it",
-    "llda": "nothing ties a topic to each label; --seed-words FILE guides topics by words",
-    "bertopic": "nothing clusters embeddings; train --model lda counts words",
+    "hdp": "use 'sgmc search' to compare numbers of topics; superfluous topics stay unused",
+    "ctm": "no model has a prior with correlated topics; 'sgmc report' shows correlations",
+    "stm": (
+        "train with --model lda, then 'sgmc effect' shows how topics depend on columns of documents"
+    ),
+    "keyatm": "train with --model lda --seed-words FILE",
+    "slda": "no model predicts a column; 'sgmc effect' shows how topics depend on it",
+    "llda": "no model ties topics to labels; --seed-words FILE guides topics by words",
+    "bertopic": "sgmc does not cluster embeddings; train with --model lda, which counts words",
 }
 
 
@@ -227,7 +265,7 @@ METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_freq", "topic_sizes_", "get_count_by_topics"), ("shares_", "")),
     **dict.fromkeys(("topic_labels_", "generate_topic_labels"), ("names_", "")),
     "get_coherence_per_topic": ("coherence_", ""),
-    "get_document_info": ("documents_frame", "it takes the documents"),
+    "get_document_info": ("documents_frame", "it needs the documents as an argument"),
     **dict.fromkeys(
         ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer"),
         ("transform", ""),
@@ -241,7 +279,10 @@ METHODS_OF_PEERS = {
     "reduce_topics": ("", "fit again with a smaller n_components"),
     "merge_topics": ("", "fit again with a smaller n_components"),
     "find_topics": ("", "save(RUN), then sgmc topics RUN --word WORD"),
-    "get_representative_docs": ("representative_documents", "it takes the documents"),
+    "get_representative_docs": (
+        "representative_documents",
+        "it needs the documents as an argument",
+    ),
     **dict.fromkeys(
         ("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize_hierarchy"),
         ("report", "report().html is a page of HTML"),
@@ -261,7 +302,7 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if (answer := MODELS_OF_PEERS.get(spelt(text))) and text not in names:
-            raise UsageError(f"no model {text} here: {answer}")
+            raise UsageError(f"sgmc has no model {text}: {answer}")
         return parse_name(text)
 
     parse.values = names  # type: ignore[attr-defined]
@@ -321,5 +362,5 @@ def hint(typed: str, peer: Peer, counterpart: str) -> str:
         One line for a message.
     """
     if not counterpart:
-        return f"no {typed} here: {peer.note}"
-    return f"{typed} is {counterpart} here" + (f": {peer.note}" if peer.note else "")
+        return f"sgmc has no {typed}: {peer.note}"
+    return f"use {counterpart} instead of {typed}" + (f": {peer.note}" if peer.note else "")

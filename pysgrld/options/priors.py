@@ -104,7 +104,7 @@ def check_one_eta(eta: Any) -> None:
     UsageError
     """
     if isinstance(eta, tuple | list) and len(eta) > 1:
-        raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
+        raise UsageError(f"--eta has {len(eta)} numbers; give one number, or one for each layer")
 
 
 def fixed(prior: float | str) -> float | None:

@@ -60,14 +60,14 @@ TIME: dict[str, Option] = {
     "time": Option(
         str,
         "none",
-        "column with the date of each document: numbers, as years, or dates",
+        "column with the date of each document: numbers such as years, or dates",
         _GROUP,
         metavar="COLUMN",
     ),
     "slices": Option(
         or_word(integer(1, MOST_SLICES), *UNITS),
         UNITS[0],
-        "what a slice of time is: year, month, decade; or how many there are, of equal size",
+        "time slices: year, month, decade, or a number of slices of equal size",
         _GROUP,
         metavar="year|month|decade|N",
         spell=lambda value: str(asked_for(value)),

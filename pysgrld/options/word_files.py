@@ -45,7 +45,7 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise CorpusError("this is not UTF-8: save the file as UTF-8", path, line) from None
+        raise CorpusError("the file is not UTF-8; save it as UTF-8", path, line) from None
 
 
 #: Maximum size of a file in bytes.
@@ -84,21 +84,21 @@ def read_phrases(path: str) -> tuple[str, ...]:
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         if not 2 <= len(words) <= LONGEST:
             raise CorpusError(
-                f"{shown!r} has {plural(len(words), 'word')}: a phrase has 2 to {LONGEST}, "
-                "separated by blanks",
+                f"{shown!r} has {plural(len(words), 'word')}, but a phrase has 2 to {LONGEST} "
+                "words, separated by spaces",
                 path,
                 number,
             )
         if not all(is_word(word) for word in words):
             raise CorpusError(
-                f"{shown!r} can never be found: words of a text have two letters or digits or "
-                "more, and no other signs",
+                f"{shown!r} can never occur: words of a text consist of two or more letters or "
+                "digits, and no other characters",
                 path,
                 number,
             )
         phrases.add(" ".join(words))
     if not phrases:
-        raise CorpusError("has no phrase; write one a line, as in: new york", path)
+        raise CorpusError("the file has no phrase; write one per line, such as: new york", path)
     return tuple(sorted(phrases))
 
 
@@ -132,7 +132,7 @@ WEIGHT = 0.01
 LARGEST_SEEDS = 16 << 20
 #: Maximum number of characters of a topic's name.
 LONGEST_NAME = 200
-_SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", "game*"]}'
+_SHAPE = 'write lines such as "sport: team game*", or JSON such as {"sport": ["team", "game*"]}'
 
 
 def seed_words(value: Any) -> SeedWords:
@@ -160,17 +160,18 @@ def seed_words(value: Any) -> SeedWords:
     topics: dict[str, tuple[Pattern, ...]] = {}
     for item in items:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
-            raise UsageError(f"{item!r} is not a name of a topic with its words")
+            raise UsageError(f"{item!r} is not a topic name with its words")
         name, words = item[0], item[1]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise UsageError(f"{name!r} is not a name of a topic")
+            raise UsageError(f"{name!r} is not a topic name")
         name = " ".join(name.split())
         if len(name) > LONGEST_NAME:
             raise UsageError(
-                f"the name {name[:20]}... has {len(name):,} letters: {LONGEST_NAME} at most"
+                f"the name {name[:20]}... has {len(name):,} characters; the maximum is "
+                f"{LONGEST_NAME}"
             )
         if name in topics:
-            raise UsageError(f"topic '{name}' is there twice: put all its words together")
+            raise UsageError(f"topic '{name}' occurs twice; write all its words in one place")
         if isinstance(words, str) or not isinstance(words, Sequence) or not words:
             raise UsageError(f"topic '{name}' has no list of words")
         patterns: dict[Pattern, None] = {}
@@ -183,8 +184,8 @@ def seed_words(value: Any) -> SeedWords:
                 raise UsageError(f"topic '{name}': {word!r} is not a word")
             elif "*" in word[:-1] or word == "*":
                 raise UsageError(
-                    f"topic '{name}': '{word}' is not a word: * may stand at the end alone, "
-                    "after the beginning of words, as in game*"
+                    f"topic '{name}': '{word}' is not a word: * may occur only at the end, after "
+                    "the first letters of words, such as game*"
                 )
             patterns[word] = None
         topics[name] = tuple(patterns)
@@ -231,7 +232,8 @@ SEEDS: dict[str, Option] = {
     "seed-words": Option(
         str,
         "none",
-        "words that topics are expected to have, which names them: lines 'sport: team game*', or JSON",
+        "file with topic names and words that the topics should have: lines 'sport: team game*', "
+        "or JSON",
         "Model",
         metavar="FILE",
         read=read_seed_words,
@@ -242,8 +244,8 @@ SEEDS: dict[str, Option] = {
     "seed-weight": Option(
         lambda value: 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value),
         str(WEIGHT),
-        "tokens that a topic's seed words count for together, as a share of an average topic's; 0: names "
-        "alone",
+        "weight of all seed words of a topic together, as a fraction of an average topic's "
+        "tokens; 0: only names",
         "Model",
         metavar="C",
     ),

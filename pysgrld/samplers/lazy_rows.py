@@ -131,7 +131,9 @@ class LazyRows(Rows):
         super().restore(arrays)
         if not (self.last <= self.now).all():
             name = f"{self.block.name}.last"
-            raise CheckpointError(f"array '{name}' of the checkpoint is ahead of its time")
+            raise CheckpointError(
+                f"array '{name}' of the checkpoint has times later than the checkpoint"
+            )
 
     def _waiting(self) -> Int32s:
         return self.held_here(np.flatnonzero(self.last < self.now).astype(np.int32))

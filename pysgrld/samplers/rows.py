@@ -112,7 +112,7 @@ def together(
         contributions[units + (peers.rank - units) % peers.size] = 1.0
     peers.complete(contributions)
     if contributions[units:].any():
-        raise wrong or NumericalError("topics that another process holds cannot be moved")
+        raise wrong or NumericalError("topics owned by another process cannot be moved")
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 

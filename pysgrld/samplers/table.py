@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LAZY = Option(
     choice("auto", "on", "off"),
     "auto",
-    "bring a word's row up to date only when it is next read: auto, on, off",
+    "update the row of a word only when it is next needed: auto, on, off",
     "Sampling",
     metavar="auto|on|off",
     default="auto",
@@ -26,7 +26,8 @@ LAZY = Option(
 CIR_RATE = Option(
     choice("paper", "natural"),
     "paper",
-    "rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target without its bias)",
+    "rate of a topic's process: paper (1), or natural (1 + N_k/s_k: sgrld's target without its "
+    "bias)",
     "Sampling",
     metavar="paper|natural",
     default="paper",
@@ -34,7 +35,7 @@ CIR_RATE = Option(
 BOUNDARY = Option(
     choice("clip", "reflect"),
     "clip",
-    "a probability that a step takes below 0 is clipped to 0, or reflected",
+    "if a step makes a probability negative: clip it to 0, or reflect it",
     "Sampling",
     metavar="clip|reflect",
     default="clip",
@@ -43,7 +44,7 @@ BOUNDARY = Option(
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
-    "weight A*(1+t/B)^(-C) of a minibatch in what steps are scaled by",
+    "weight A*(1+t/B)^(-C) of a minibatch in the scale of steps",
     "Sampling",
     metavar="A,B,C",
     default=(0.5, 21.0, 0.7),
@@ -52,7 +53,7 @@ _DIRECTIONS = "Directions (--model sam)"
 FRICTION = Option(
     real(0.0, 100.0),
     "0.5",
-    "share of the velocity that friction takes in a step",
+    "fraction of the velocity that friction removes in a step",
     _DIRECTIONS,
     metavar="A",
     default=0.5,
@@ -60,7 +61,7 @@ FRICTION = Option(
 INNER_STEPS = Option(
     integer(1, 100_000),
     "1",
-    "steps of the topics with a minibatch; of vi, svi at most, until they gain nothing",
+    "steps of the topics per minibatch (vi, svi: maximum number of steps)",
     _DIRECTIONS,
     metavar="N",
     default=1,
@@ -68,7 +69,7 @@ INNER_STEPS = Option(
 RESAMPLE = Option(
     choice("on", "off"),
     "on",
-    "sample proportions again for each inner step",
+    "sample proportions again in each inner step",
     _DIRECTIONS,
     metavar="on|off",
     default="on",
@@ -76,7 +77,7 @@ RESAMPLE = Option(
 NOISE_ESTIMATE = Option(
     choice("on", "off"),
     "on",
-    "estimate the noise of minibatches, one variance for each topic, and add that much less",
+    "estimate the variance of minibatch noise for each topic, and add less noise accordingly",
     _DIRECTIONS,
     metavar="on|off",
     default="on",
@@ -84,7 +85,7 @@ NOISE_ESTIMATE = Option(
 LEAPFROG_STEPS = Option(
     integer(1, 100_000),
     "5",
-    "steps of a trajectory of the topics",
+    "steps per trajectory of the topics",
     _DIRECTIONS,
     metavar="N",
     default=5,
@@ -116,7 +117,7 @@ SAMPLERS: dict[str, Sampler] = {
     for sampler in (
         Sampler(
             "scir",
-            "stochastic Cox-Ingersoll-Ross, exact for sparse topics",
+            "stochastic Cox-Ingersoll-Ross process, without discretisation error for sparse topics",
             "pysgrld.samplers.scir",
             "Cir",
             settings="ScirSettings",
@@ -129,7 +130,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "sgrhmc",
-            "stochastic-gradient Riemannian Hamiltonian, topics with momenta",
+            "stochastic-gradient Riemannian Hamiltonian: topics with momenta",
             "pysgrld.samplers.sgrhmc",
             "Hamiltonian",
             settings="HamiltonianSettings",
@@ -153,14 +154,14 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler("smld", "mirrored Langevin", "pysgrld.samplers.smld", "Dual", relative=False),
         Sampler(
             "smld-approx",
-            "mirrored Langevin with 1 + y for exp(y), as its paper ran it",
+            "mirrored Langevin with 1 + y in place of exp(y), as in its paper",
             "pysgrld.samplers.smld",
             "ApproximateDual",
             relative=False,
         ),
         Sampler(
             "gibbs",
-            "blocked Gibbs over the whole corpus, the exact reference",
+            "blocked Gibbs sampling over the whole corpus, the exact reference",
             "pysgrld.samplers.gibbs",
             "Conjugate",
             whole_corpus=True,
@@ -168,7 +169,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "cgs",
-            "collapsed Gibbs over the whole corpus, one chain on one thread",
+            "collapsed Gibbs sampling over the whole corpus, one chain on one thread",
             "pysgrld.samplers.gibbs",
             "Mean",
             whole_corpus=True,
@@ -186,7 +187,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "hsvg",
-            "online variational Bayes for topics, documents by Gibbs sampling",
+            "online variational Bayes for topics, Gibbs sampling for documents",
             "pysgrld.samplers.variational",
             "Dirichlets",
             draws=False,
@@ -226,7 +227,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "gmc-bgibbs",
-            "directions by geodesic trajectories, in turn with the documents",
+            "directions by geodesic trajectories, alternating with the documents",
             "pysgrld.samplers.trajectories",
             "Trajectories",
             settings="TrajectorySettings",
@@ -260,7 +261,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "sgld",
-            "words that walk through time, by preconditioned Langevin steps",
+            "words that change over time, by preconditioned Langevin steps",
             "pysgrld.samplers.walks",
             "ByMinibatches",
             geometry="walk",
@@ -269,7 +270,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "mala",
-            "the same over the whole corpus, each step accepted or not: exact",
+            "the same over the whole corpus with a Metropolis test of each step: exact",
             "pysgrld.samplers.walks",
             "Accepted",
             geometry="walk",

@@ -147,7 +147,7 @@ def check(request: SearchRequest) -> None:
     """
     choices = request.choices
     if choices.hold_out.holdout == 0:
-        raise UsageError("--holdout 0 leaves no documents to choose by: leave it out")
+        raise UsageError("--holdout 0 leaves no documents to compare settings; leave it out")
     refuse_streams(request.inputs, choices, "a search")
     if request.resumed() is None:
         draft = _draft(request)
@@ -162,8 +162,8 @@ def _draft(request: SearchRequest) -> SearchPlan:
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
-            f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
-            "several numbers, or train it with 'sgmc train'"
+            f"{plural(len(contenders), 'setting')} in one chain cannot be compared with anything; "
+            "give several numbers with -k, or use 'sgmc train'"
         )
     lasting, epochs = choices.without(FREE), choices.source.epochs
     return SearchPlan(tuple(request.inputs), lasting, contenders, chains, 0, epochs, {})
@@ -229,7 +229,8 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
     else:
         where = " or ".join(map(str, places))
         raise MissingInputError(
-            f"{folder}: its corpus is not at {where}, or was changed: restore it, or begin a new search"
+            f"{folder}: its corpus is no longer at {where}, or was changed; restore it, or begin "
+            "a new search"
         )
     choices = plan.choices.updated(request.choices)
     if plan.epochs is not None:
@@ -247,8 +248,8 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     other += ["--chains"] if request.chains else []
     if other:
         raise MismatchError(
-            f"{folder}: resumes with its first options, so {', '.join(other)} cannot be given; leave "
-            "these out, or begin a new search: name the corpus, and another --out"
+            f"{folder}: a search resumes with its own options; leave out {', '.join(other)}, or "
+            "begin a new search with the corpus and another --out"
         )
 
 
@@ -267,9 +268,7 @@ def find(request: SearchRequest) -> Path:
     for folder in _places(request, draft):
         if is_search(folder) and draft.is_like(read_plan(folder)):
             return folder
-    raise MissingInputError(
-        "this search was not begun yet: begin it with --tasks, then give --task I"
-    )
+    raise MissingInputError("this search has not begun; begin it with --tasks, then give --task I")
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
@@ -278,7 +277,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
             raise OutputError(
-                f"{folder}: is not empty and holds no search; name another folder with --out"
+                f"{folder}: is not empty and contains no search; choose another folder with --out"
             )
         yield folder
         return
@@ -330,8 +329,9 @@ def _planned(
                     if request.choices.start.out is None:
                         return None
                     summary = (
-                        f"{folder}: holds a search with other options or of another corpus; begin a new "
-                        "search in another folder (--out), or give the same options:"
+                        f"{folder}: contains a search with other options or another corpus; "
+                        "give the same options, or begin a new search in another folder "
+                        "(--out). Different:"
                     )
                     raise MismatchError(mismatch(summary, stored_plan.identity, draft.identity))
                 move_corpus(plan, folder)

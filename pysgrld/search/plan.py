@@ -87,15 +87,17 @@ def parse_grid(text: str) -> Axis:
         raise UsageError(f"'{text}' is not NAME=VALUE,VALUE,...")
     option = OPTIONS.get(name)
     if option is None:
-        raise UsageError(f"'{name}' is not an option of training: see 'sgmc train --help-all'")
+        raise UsageError(f"'{name}' is not an option of training; see 'sgmc train --help-all'")
     if name == "topics":
-        raise UsageError("numbers of topics are given with -k")
+        raise UsageError("give numbers of topics with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
-        raise UsageError(f"{name} must be the same for all that are compared: give --{name} once")
+        raise UsageError(
+            f"{name} must be the same for all settings; give --{name} with a single value"
+        )
     pairs = tuple((value, option.parse(value)) for value in values)
     parsed = [value for _, value in pairs]
     if any(parsed.count(value) > 1 for value in parsed):
-        raise UsageError(f"'{text}' has a value twice")
+        raise UsageError(f"'{text}' has the same value twice; remove one")
     return name, pairs
 
 
@@ -112,15 +114,15 @@ def axes_of(
     names = [name for name, _ in grid]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"--grid {name} is given twice: list all values in one")
+            raise UsageError(f"--grid {name} is given twice; list all values in one")
         if name in choices.names:
-            raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
+            raise UsageError(f"--{name} and --grid {name} contradict each other; give one of them")
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model
     # numbers of topics do not apply to a model that determines its own, or whose layers are varied
     if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *choices.names}):
         if not grid:
-            raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
+            raise UsageError("the search has nothing to compare; give --grid NAME=VALUE,VALUE,...")
         return tuple(grid)
     counts = tuple((str(k), k) for k in sorted(topics or TOPICS))
     return (("topics", counts), *grid)
@@ -136,7 +138,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     """
     number = math.prod(len(values) for _, values in axes)
     if number > MOST:
-        raise UsageError(f"{number:,} combinations are to be tried: at most {MOST:,} can be")
+        raise UsageError(f"{number:,} combinations are too many; the maximum is {MOST:,}")
     contenders = []
     for chosen in itertools.product(*(enumerate(values) for _, values in axes)):
         parts = [
@@ -147,9 +149,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
         contenders.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
     names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(
-            f"two values that are to be tried would have the same folder {twice}: rename one of the files"
-        )
+        raise UsageError(f"two values would have the same folder {twice}; rename one of the files")
     return tuple(contenders)
 
 
@@ -187,7 +187,7 @@ class SearchPlan(NamedTuple):
         """Options, settings and corpus that identify the search, by the names typed by users."""
         return {
             **{f"--{name}": value for name, value in self.choices.values.items()},
-            "what is tried": ", ".join(c.name for c in self.contenders),
+            "list of settings": ", ".join(c.name for c in self.contenders),
             "--chains": self.chains,
             "--epochs": "none" if self.epochs is None else self.epochs,
             "corpus": self.corpus["fingerprint"],

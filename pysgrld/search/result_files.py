@@ -44,7 +44,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
         with whole_file(path) as file:
             file.write(content)
     if find_spec("matplotlib") is None:
-        note("no picture: it needs matplotlib (pip install matplotlib)")
+        note("the picture is not drawn because matplotlib is missing: pip install matplotlib")
     elif any(row.topics for row in result.rows):
         files.append(draw(result, result.folder / PICTURE))
     return files
@@ -201,7 +201,7 @@ def charts(result: SearchResult) -> list[Chart]:
     ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
-            "Lower is better. Bars: 95 % interval of the difference to the best, on other "
+            "Lower is better. Bars: 95 % interval of the difference from the best, for other "
             "documents.",
             score,
             None,
@@ -209,7 +209,7 @@ def charts(result: SearchResult) -> list[Chart]:
         ),
         (
             "Words in topics that all chains found",
-            "Share of the corpus that another run would find again. 1: all of it.",
+            "Fraction of words in topics that all chains found. 1: all words.",
             lambda row: None if row.found is None else (row.found, None, None),
             0.0,
             1.05,
@@ -217,14 +217,14 @@ def charts(result: SearchResult) -> list[Chart]:
         (
             "Coherence (NPMI)",
             "How often a topic's ten words occur in the same documents. Mean of all topics; bars "
-            "hold half of them.",
+            "contain half of the topics.",
             lambda row: row.coherence,
             None,
             None,
         ),
         (
             "Stable words, of ten",
-            "How many of a topic's ten words are among its ten words in a single draw.",
+            "How many of a topic's ten words are also among its ten words in a single draw.",
             lambda row: None if row.steady is None else (row.steady, None, None),
             0.0,
             10.5,

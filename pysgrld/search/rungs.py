@@ -246,14 +246,14 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
         elif are_neighbours(standing.place, leader.place):
             reason = "next to the leader"
         elif not worse.low > WORSE:
-            reason = "not surely worse"
+            reason = "not certainly worse"
         elif standing.gained is None:
-            reason = "too few scores to estimate its gain"
+            reason = "too few scores to estimate its improvement"
         # the gain of the last doubling and the distance to the leader, both as logs
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
-            reason = "worse, and still gaining"
+            reason = "worse, but still improving"
         else:
-            goes_on, reason = False, "surely worse, and gains too little to catch up"
+            goes_on, reason = False, "certainly worse, and improving too slowly to catch up"
         judged.append(Judged(standing, worse, goes_on, reason))
     return judged
 

@@ -222,38 +222,39 @@ def sentences(result: SearchResult) -> list[str]:
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
     if small.topics:  # without numbers of topics, no setting is smaller
-        near = f"within {100 * NEAR:g} % of it"
-        reading = f"For reading: {called(best)}, too: nothing smaller is {near}"
+        near = f"within {100 * NEAR:g} % of the best"
+        reading = f"For reading: also {called(best)}, because no smaller setting is {near}"
         if small.name != best.name:
             score = kind.show(small.score)
-            reading = f"For reading: {called(small)}, the smallest {near} ({score})"
+            reading = f"For reading: {called(small)}, the smallest setting {near} ({score})"
         readable = result.row(result.reading)
         if readable.found is not None and small.found is not None and readable.name != small.name:
             reading = (
                 f"For reading: {called(readable)} ({kind.show(readable.score)}): "
                 f"{100 * readable.found:.0f} % of the words are in topics that "
-                f"{all_of(readable.chains, 'chains')} found. With {called(small)}, the smallest {near} "
-                f"({kind.show(small.score)}), it is {100 * small.found:.0f} %"
+                f"{all_of(readable.chains, 'chains')} found; with {called(small)}, the smallest "
+                f"setting {near} ({kind.show(small.score)}), it is {100 * small.found:.0f} %"
             )
         elif small.found is not None:
             who = all_of(small.chains, "chains")
             remark = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
             reading += f". {remark}"
             if small.name != best.name and best.found is not None:
-                reading += f"; with {called(best)} {100 * best.found:.0f} %"
+                reading += f"; with {called(best)}, {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
     # warn if chains of a setting differ by more than the difference that matters between settings
     apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
         lines.append(
-            f"Chains of one setting differ by up to {100 * apart[worst]:.1f} % ({worst}): "
-            "ignore smaller differences between settings."
+            f"Chains with the same setting differ by up to {100 * apart[worst]:.1f} % ({worst}), "
+            "so ignore smaller differences between settings."
         )
     lines += _more_to_try(result)
     lines.append(
-        f"{plural(result.documents, 'held-out document')} chose the setting, so their score flatters it: "
-        "to report a score, take documents that the search has not seen."
+        f"The setting was chosen by its score on {plural(result.documents, 'held-out document')}, "
+        "so this score is too good: to report a score, use documents that the search has not "
+        "seen."
     )
     return lines
 
@@ -265,18 +266,18 @@ def _more_to_try(result: SearchResult) -> list[str]:
         return []
     best, small = result.row(result.best), result.row(result.smallest)
     advice = []
-    command = "the command of this search with -k"
+    command = "repeat the command of this search with -k"
     if best.topics == tried[-1]:
         numbers = [*tried, 2 * tried[-1]]
         advice.append(
-            f"{called(best)} is the most that was tried, so more may predict better still: try "
-            f"{numbers[-1]}, by {command} {','.join(map(str, numbers))}."
+            f"{called(best)} is the largest number tried, and more topics may predict even "
+            f"better: {command} {','.join(map(str, numbers))}."
         )
     half = tried[0] // 2
     if small.topics == tried[0] and half >= 2:
         fewer = [half, *tried]
         advice.append(
-            f"{called(small)} is the fewest that was tried, so fewer may do as well: try "
-            f"{half}, by {command} {','.join(map(str, fewer))}."
+            f"{called(small)} is the smallest number tried, and fewer topics may predict as well: "
+            f"{command} {','.join(map(str, fewer))}."
         )
     return advice

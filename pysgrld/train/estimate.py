@@ -104,8 +104,8 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
     """
     if len(request.inputs) != 1 or not is_stored(Path(request.inputs[0])):
         raise CorpusError(
-            "only a stored corpus can be planned without reading it: build it with 'sgmc corpus "
-            "build', or a part of it with 'sgmc corpus sample'",
+            "a plan needs a stored corpus; build it with 'sgmc corpus build', or a part of it "
+            "with 'sgmc corpus sample'",
             request.inputs[0],
         )
     unlimited = Choices({"max-memory": 1 << 60})  # this machine's memory is irrelevant

@@ -97,9 +97,7 @@ def first_topics(
     starts, ranks, store = options.starts or 1, run_on.comm.size, RunStore(run, note)
     iterations = plural(short_chain_iterations(options.warm_up), "iteration")
     on = f" on {ranks} ranks" if ranks > 1 else ""
-    note(
-        f"{starts} short chains of {iterations}{on} first; training begins with clusters of their topics"
-    )
+    note(f"first topics from {starts} short chains of {iterations}{on}")
     limit = math.inf if stop is None else stop.share(PART_OF_LIMIT)
     was_chosen = store.chosen()
     topics = clusters_of_topics(stream, options, corpus, run_on, store, time_until(limit))
@@ -107,9 +105,13 @@ def first_topics(
     if used is not None:
         run.log_event("short-chains", used=len(used), planned=starts)
     if used is not None and was_chosen is None:
-        begins = f"begins with {len(used)} of {starts} short chains" if used else "begins at random"
+        begins = (
+            f"training begins with {len(used)} of {starts} short chains"
+            if used
+            else "training begins at random"
+        )
         note(
-            f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins}; "
-            f"--starts {max(1, len(used))} begins so on any machine"
+            f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins} "
+            f"(--starts {max(1, len(used))} gives the same start on any machine)"
         )
     return topics

@@ -147,8 +147,8 @@ def divide(
             watched = model.hold_out(corpus.take(ids), ids, observed, seed)
             if len(watched.observed) == 0:
                 raise UsageError(
-                    f"{corpus.path.name}: no document has two tokens, by which training could end: "
-                    "give --epochs or --iterations"
+                    f"{corpus.path.name}: no document has two tokens, so the end of training "
+                    "cannot be determined; give --epochs or --iterations"
                 )
             watched = watched._replace(doc_ids=np.arange(len(watched.observed)))
             return Division(everything, None, watched)
@@ -158,11 +158,12 @@ def divide(
     whole = model.score.whole
     if held_out.dropped:
         reason = "no known word" if whole else "too short to be split"
-        reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} left out: {reason}")
+        reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} ignored: {reason}")
     if len(held_out.observed) == 0:
         fewest = "a token" if whole else "two tokens"
         raise CorpusError(
-            f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
+            f"no held-out document has {fewest} of the vocabulary; give other documents, or "
+            "--holdout 0"
         )
     # ids are positions among held-out documents, so that a resumed run reads the same ones
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

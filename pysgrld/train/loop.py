@@ -251,8 +251,8 @@ class Training:
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (
-                f"converged: {self.score.title} of training documents {now} ({before} with half the "
-                f"samples, at iteration {settled.half:,})"
+                f"converged: {self.score.title} of training documents {now} ({before} with half "
+                f"the samples, at iteration {settled.half:,})"
             )
         averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
         now = self.score.show(settled.score, averaged.error)
@@ -269,9 +269,9 @@ class Training:
             documents = plural(self.tally.documents, "document")
             return Ending(StopReason.END_OF_STREAM, f"the stream ended after {documents}")
         if self._order.stop is StopReason.BUDGET:
-            return Ending(StopReason.BUDGET, f"{iterations} done, the budget is used")
+            return Ending(StopReason.BUDGET, f"{iterations} done, as requested")
         if self._order.stop is StopReason.HALF_OF_LIMIT:
-            line = f"half of the time limit is used after {iterations}"
+            line = f"stopped at half of the time limit, after {iterations}"
             return Ending(StopReason.HALF_OF_LIMIT, line)
         return None
 
@@ -381,8 +381,8 @@ class Training:
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
                 self.reporter.note(
-                    "no Gibbs refinement, as training was short: results have ranges of draws instead of "
-                    "intervals; --exact-sweeps 1000 gives intervals"
+                    "there is no Gibbs refinement because training was short, so results have "
+                    "ranges of draws instead of intervals; --exact-sweeps 1000 gives intervals"
                 )
             return None
         self.run_on.waiting()
@@ -452,7 +452,7 @@ class Training:
         """Report how long the process was suspended, if at all."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
-            self.reporter.note(f"paused for {gap} s: the process or the machine was suspended")
+            self.reporter.note(f"the process or the machine was suspended for {gap} s")
 
     # ---- the beginning of a start ----
 
@@ -470,13 +470,13 @@ class Training:
             checkpoint = run.load_checkpoint(required=True)
         run.rewind(checkpoint, samples_gone=again)
         if checkpoint is None:
-            line = "starts at iteration 0"
+            line = "training starts"
             if self.action == "continue":
-                line += " (no checkpoint was written yet)"
+                line += " again, because no checkpoint had been written"
         else:
             self._restore(checkpoint)
             place = f"Gibbs sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
-            line = f"resumes from {place} of {checkpoint.path.name}"
+            line = f"training resumes from {place} of {checkpoint.path.name}"
         first, burn_in = self.posterior.first, self.posterior.burn_in
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
         if self.posterior.draws and not exact and chain.step < self.iterations < first:
@@ -484,9 +484,9 @@ class Training:
                 f", or a --burn-in of less than {burn_in}" if burn_in > self.options.warm_up else ""
             )
             self.reporter.note(
-                f"{self.iterations} iterations end before the first posterior sample, at "
-                f"iteration {first}: topics will be one draw, and nothing is averaged; give more "
-                f"--iterations{less}",
+                f"training ends after {self.iterations} iterations, before the first posterior "
+                f"sample at iteration {first}, so topics will be a single draw instead of a mean; "
+                f"give more --iterations{less}",
                 Severity.WARNING,
             )
         metrics = run.read_metrics(_LAST_METRICS)
@@ -517,7 +517,7 @@ class Training:
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:
             shares = np.full(k, 1.0 / k)
-        self.reporter.note(f"begins with the topics of {self.parent.run}")
+        self.reporter.note(f"training begins with the topics of {self.parent.run}")
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
@@ -533,9 +533,10 @@ class Training:
             return False
         if not self.run.remove_checkpoints_after(plan.begun):
             raise MismatchError(
-                f"{self.run.path}: its training has ended after {plural(plan.begun, 'iteration')}, "
-                "the Gibbs refinement has begun, and no checkpoint of that iteration is left; for more "
-                "iterations train a new run in another folder (--out, or --resume never)"
+                f"{self.run.path}: training ended after {plural(plan.begun, 'iteration')} and "
+                "cannot be continued, because its last checkpoint was replaced during the Gibbs "
+                "refinement; for more iterations train a new run in another folder (--out, or "
+                "--resume never)"
             )
         return True
 
@@ -575,13 +576,13 @@ class Training:
             self.stream.go_to(checkpoint.step, partial(raise_if_stopped, self.stop))
         except Stopped:
             raise Interrupted(
-                f"{self.stop.reason}: stopped while the stream was read again; run the same "
+                f"{self.stop.reason}: stopped while reading the stream again; run the same "
                 "command again to continue"
             ) from None
         now = self.stream.position(checkpoint.step)
         if now != before:
             raise MismatchError(
-                f"the stream differs from the documents of {checkpoint.path.name} "
-                f"({now.documents:,} documents, {before.documents:,} at the checkpoint); give the same "
-                "documents from the first on, or start a new run with another --out"
+                f"the stream differs from the one read before {checkpoint.path.name} "
+                f"({now.documents:,} documents instead of {before.documents:,}); give the same "
+                "documents from the start, or start a new run with another --out"
             )

@@ -379,23 +379,23 @@ def _remarks(
     usual = all_models()[0]
     if "model" in defaults and model is not usual and options.algo in usual.algorithms:
         yield Message(
-            f"--algo {options.algo} is for --model {model.name} by default: --model {usual.name} takes "
-            "it, too"
+            f"--algo {options.algo} implies --model {model.name}; give --model {usual.name} to "
+            "use that model instead"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
     k = max(options.widths, default=0)  # a mixture determines its number of topics itself
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(
-            f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
-            "number; sgmc search compares some"
+            f"{plural(k, 'topic')} by default, chosen for {plural(facts.tokens, 'token')} (-k N "
+            "sets another number; 'sgmc search' compares numbers)"
         )
     if k > facts.documents or k * TOKENS > facts.tokens:
         most = min(facts.documents, facts.tokens // BETTER)
-        advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
+        advice = f"try {most} or fewer" if most > 1 else "give more documents"
         yield Message(
             f"{plural(k, 'topic')} for {plural(facts.documents, 'document')} of "
-            f"{plural(facts.tokens, 'token')}, about {plural(facts.tokens // k, 'token')} a topic, too "
-            f"few to find topics that are there: {advice}",
+            f"{plural(facts.tokens, 'token')} are too many to find reliable topics (about "
+            f"{plural(facts.tokens // k, 'token')} per topic); {advice}",
             Severity.WARNING,
         )
     if held_out is None:
@@ -404,8 +404,8 @@ def _remarks(
     if number < HELD_OUT_DOCUMENTS or not (whole or tokens >= HELD_OUT_TOKENS):
         size = plural(tokens, "token" if whole else "held-out token")
         yield Message(
-            f"{plural(number, 'held-out document')} with {size}: too few to compare models by; "
-            "hold more out with --holdout, or give others with --holdout-corpus",
+            f"{plural(number, 'held-out document')} with {size} are too few to compare models; "
+            "hold out more with --holdout, or give other documents with --holdout-corpus",
             Severity.WARNING,
         )
 
@@ -453,10 +453,10 @@ def check_memory(
         fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
         fewer += "fewer --starts, " if need.get("short chains", 0) > total // 4 else ""
         raise MemoryLimitError(
-            f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
-            f"use {fewer}"
-            f"{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a larger "
-            "--max-memory"
+            f"{who} needs about {_megabytes(total)} of memory ({parts}), but only "
+            f"{_megabytes(allowed)} are allowed; use "
+            f"{fewer}{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a "
+            "larger --max-memory"
         )
     return need
 

@@ -250,7 +250,7 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
     if stopped:
         failures = f"; {failing} failed, see above" if failed else ""
         raise Interrupted(
-            f"{stopped[0].stopped}: {early} stopped, a checkpoint of each written to "
+            f"{stopped[0].stopped}: {early} stopped, with a checkpoint of each in "
             f"{folder}{failures}; run the same command again to continue"
         )
     if failed:

@@ -210,13 +210,13 @@ class Waiting:
             return None
         share = 100 * cost.share(ranks)
         line = (
-            f"a minibatch of {plural(self.minibatch, 'document')} keeps about "
-            f"{plural(cost.busy(), 'rank')} busy; more wait: with {ranks}, {share:.0f} % of the time is "
-            "work that they share; give fewer ranks"
+            f"a minibatch of {plural(self.minibatch, 'document')} keeps only about "
+            f"{plural(cost.busy(), 'rank')} busy: with {ranks}, {share:.0f} % of the time is "
+            "work that is shared; use fewer ranks"
         )
         size = cost.larger(ranks) * self.minibatch
         if size < self.documents:
-            line += f", or a new run --minibatch {float(f'{size:.2g}'):.0f} or more"
+            line += f", or train a new run with --minibatch {float(f'{size:.2g}'):.0f} or more"
         return line
 
 
@@ -246,15 +246,17 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
     for rank, rank_version in enumerate(versions):
         if rank_version != versions[0]:
             raise LaunchError(
-                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {rank_version}, rank 0 has {versions[0]}: "
-                "install the same version everywhere"
+                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {rank_version}, but rank 0 has "
+                f"{versions[0]}; install the same version everywhere"
             )
     if len(set(isas)) > 1:
         order = core.available_isas()  # each instruction set includes the earlier ones
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
         if comm.rank == 0:
-            listener.note(f"processors differ: all ranks use the instruction set {least}")
+            listener.note(
+                f"the ranks have different processors; all use the instruction set {least}"
+            )
     sharing = Sharing(comm.size, hosts.count(comm.host))
     if comm.rank:
         return sharing
@@ -262,8 +264,8 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
     if len(set(numbers)) > 1:
         threads_per_rank = f"{min(numbers)} to {max(numbers)} threads"
     listener.note(
-        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} each "
-        f"({count.source}); {comm.library}"
+        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} "
+        f"each ({count.source}); {comm.library}"
     )
     for host in dict.fromkeys(hosts):  # the system's log identifies a killed process by its id
         pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
@@ -273,8 +275,8 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         used, cpus = sum(m[3] for m in on_host), len({cpu for m in on_host for cpu in m[4]})
         if used > cpus > 0:
             listener.note(
-                f"{plural(len(on_host), 'rank')} on {host} use {used} threads on {cpus} CPUs, "
-                "and wait for each other: give --threads, or start fewer",
+                f"{plural(len(on_host), 'rank')} on {host} use {used} threads on {cpus} CPUs, so "
+                "they slow each other down; give fewer --threads, or start fewer ranks",
                 Severity.WARNING,
             )
             break
@@ -348,7 +350,10 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     options = restored(brief.options)
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
-        raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
+        raise MismatchError(
+            f"{brief.corpus}: differs from the corpus that rank 0 reads; give all ranks the same "
+            "corpus"
+        )
     corpus.slice_by(options.slicing)
     comm.meet()  # wait until all ranks have the corpus, because they draw the first state together
     facts = CorpusFacts(brief.words, brief.tokens)

@@ -58,8 +58,8 @@ class Parent(NamedTuple):
         results = open_run(self.run, 1)
         if digest_of_topics(results.phi()) != self.digest:
             raise MismatchError(
-                f"{self.run}: no longer has the topics from which this run started; begin a new run with "
-                "--from, in another folder (--out)"
+                f"{self.run}: its topics have changed since this run started from them; train a "
+                "new run with --from in another folder (--out)"
             )
         return results
 
@@ -80,15 +80,15 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
     """
     if any(map(is_stream, inputs)):
         raise UsageError(
-            f"{who} reads the corpus more than once, which standard input and pipes do not allow: "
-            "store it first, with 'sgmc corpus build CORPUS -o DIR', and name DIR"
+            f"{who} reads the corpus more than once, which is impossible for standard input and "
+            "pipes; store it first with 'sgmc corpus build CORPUS -o DIR', then give DIR"
         )
     named = choices.files
     for name, path in named:
         if is_stream(path):
             raise UsageError(
-                f"--{name} {path}: {who} reads it more than once, which standard input and pipes do not "
-                "allow: write it to a file, and name that"
+                f"--{name} {path}: {who} reads it more than once, which is impossible for "
+                "standard input and pipes; write it to a file, and give the file"
             )
 
 
@@ -186,8 +186,8 @@ def going_on(
     name = choices.start.resume
     if name in ("auto", "never"):
         raise UsageError(
-            "CORPUS is missing: give files or folders, - for standard input, or --resume RUN to resume "
-            "a run on its own corpus"
+            "CORPUS is missing; give files or folders, - for standard input, or --resume RUN to "
+            "continue a run"
         )
     folder = find_folder(name, root, chains=True)
     chains = chains_of(folder)
@@ -196,7 +196,9 @@ def going_on(
     command = run.config.get("command", {})
     if not command.get("inputs") or options.corpus_size is not None:
         reason = (
-            "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
+            "it was read as a stream"
+            if command.get("inputs")
+            else "the run does not record where it is"
         )
         raise UsageError(f"--resume {name}: CORPUS must be given again: {reason}")
     options_of_run = chosen_options(
@@ -208,8 +210,8 @@ def going_on(
     stored = training_corpus(run)
     if stored is None and not all(map(is_there, command["inputs"])):
         raise MissingInputError(
-            f"{corpus_gone(run)}, nor can {' '.join(command['inputs'])} be read again; put it back, or "
-            "give CORPUS and all options"
+            f"{corpus_gone(run)}, and {' '.join(command['inputs'])} cannot be read again; restore "
+            "it, or give CORPUS and all options"
         )
     request = Request(
         command["inputs"],
@@ -290,11 +292,13 @@ def growing(
     choices = request.choices
     folder = find_folder(name, root, chains=True)
     if chains := chains_of(folder):
-        raise UsageError(f"--from {name}: is a folder of chains; name one of them, as {chains[0]}")
+        raise UsageError(
+            f"--from {name}: is a folder of chains; give one of them, such as {chains[0]}"
+        )
     if not request.inputs:
-        raise UsageError(f"--from {name}: give the new documents, files or folders")
+        raise UsageError(f"--from {name}: give the files or folders of new documents")
     if any(map(is_stream, request.inputs)) or choices.source.corpus_size:
-        raise UsageError("--from reads new documents twice: give files or folders")
+        raise UsageError("--from reads new documents twice; give files or folders")
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
     if fitted.depth > 1 or fitted.signed or fitted.no_mean:
@@ -308,12 +312,12 @@ def growing(
     merged = options_of_run.changed(topics=topics).updated(choices)
     if merged.source.topics != topics:
         raise UsageError(
-            f"-k {merged.source.topics}: the run continues the topics of {name}, which are {topics}: "
-            "leave -k out"
+            f"-k {merged.source.topics}: the run continues the {topics} topics of {name}; leave "
+            "out -k"
         )
     if not only_new and results.training_corpus() is None:
         raise MissingInputError(
-            f"{results.gone}: put it back, or leave its documents out: --only-new"
+            f"{results.gone}: restore it, or train without its documents: --only-new"
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
     digest = digest_of_topics(results.phi())

@@ -60,7 +60,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
     request.choices.check()
     choices, inputs = request.choices, request.inputs
     if choices.source.chain_id is not None:
-        raise UsageError("--chains numbers the chains itself: leave --chain-id out")
+        raise UsageError("--chains numbers the chains; leave out --chain-id")
     refuse_streams(inputs, choices, "--chains")
     started = process_start()
     chain_request = request._replace(
@@ -119,8 +119,9 @@ def choose_folder(
         if other is not None and candidate.named:
             path, stored, new = other
             summary = (
-                f"{path}: is a chain of another configuration or corpus; train new chains in another "
-                "folder (--out, no --resume), or give the same options:"
+                f"{path}: contains a chain with other options or another corpus; give the "
+                "same options, or train new chains in another folder (--out, without "
+                "--resume). Different:"
             )
             raise MismatchError(mismatch(summary, stored, new))
         chain_paths = {chain_path(folder, i) for i in range(1, number + 1)}

@@ -279,7 +279,7 @@ class ShortChain:
         try:
             sums = arrays[_SUMS]
             if not 0 < iteration < self.iterations or sums.shape != self._sums.shape:
-                raise CheckpointError("no state of a short chain")
+                raise CheckpointError("this is not a state of a short chain")
             chain.restore(iteration, arrays)
         except (CheckpointError, KeyError):
             chain.close()

@@ -61,7 +61,7 @@ def train(
         if prepared.action == "finished":
             comm.share()
             comm.leave()
-            reporter.finished(run, "finished already: nothing to do")
+            reporter.finished(run, "already finished; nothing to do")
             return run
         if prepared.once:
             locks.callback(prepared.once.close)
@@ -103,7 +103,7 @@ class Stoppable:
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(
-                f"{self.stop.reason}: stopped while the corpus was read, nothing is kept of it; run "
-                "the same command again, or build the corpus first: 'sgmc corpus build' can be "
-                "resumed"
+                f"{self.stop.reason}: stopped while reading the corpus, and nothing of it is "
+                "kept; run the same command again, or build the corpus first with 'sgmc corpus "
+                "build', which can be resumed"
             )

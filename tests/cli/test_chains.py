@@ -96,7 +96,7 @@ def test_the_end_names_what_can_be_looked_at(sgmc):
     looks = ["diagnose", "report --open", "topics"]
     for out, more, commands in (("a", (), [*looks, "eval"]), ("b", ("--holdout", "0"), looks)):
         said = sgmc(*short, *more, "--out", out).stderr.splitlines()[-len(commands) - 1 :]
-        assert said[0].endswith(f"2 chains are in {out}; look with:")
+        assert said[0].endswith(f"2 chains are in {out}; look at the results with:")
         assert [line.split("sgmc ")[1] for line in said[1:]] == [f"{c} {out}" for c in commands]
 
 
@@ -215,7 +215,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
     assert "chain 2 failed, 2 of 3 are done" in said
     assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
     done = sgmc(*args)
-    assert done.stderr.count("finished already: nothing to do") == 2
+    assert done.stderr.count("already finished; nothing to do") == 2
     assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
 
 
@@ -260,7 +260,7 @@ def test_a_second_interrupt_ends_all_at_once(sgmc):
         os.kill(process.pid, signal.SIGINT)
         said = process.stderr.read()
         assert process.wait(timeout=60) == 130, said
-    assert "stopped at once" in said
+    assert "stopped immediately" in said
     assert "Traceback" not in said
     for pid in pids:
         assert not Path(f"/proc/{pid}").exists()
@@ -284,7 +284,7 @@ def test_more_chains_can_be_added_and_done_ones_are_left(sgmc):
     sgmc(*args, "--chains", "2")
     first = (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes()
     done = sgmc(*args, "--chains", "3")
-    assert done.stderr.count("finished already") == 2
+    assert done.stderr.count("already finished") == 2
     assert (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes() == first
     sgmc(*args, "--chains", "3")  # all chains are done: a new folder is made, as for a single run
     added, begun = (
@@ -386,7 +386,7 @@ def test_a_json_log_names_the_chain_of_every_line(sgmc):
     ("args", "code", "said"),
     [
         (["-", "--chains", "2"], 2, "store it first, with 'sgmc corpus build"),
-        ([BIBLE, "--chains", "2", "--chain-id", "2"], 2, "leave --chain-id out"),
+        ([BIBLE, "--chains", "2", "--chain-id", "2"], 2, "leave out --chain-id"),
         ([BIBLE, "--chains", "0"], 2, "--chains"),
         ([BIBLE, "--chains", "two"], 2, "--chains"),
         ([BIBLE, "--chain-id", "0"], 2, "--chain-id"),
@@ -411,7 +411,7 @@ def test_folders_that_hold_something_else_are_refused(sgmc):
     again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73, **short).stderr
     assert "'--resume never' starts a new run" in again
     other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78, **short).stderr
-    assert "all/chain-1: is a chain of another configuration" in other
+    assert "all/chain-1: contains a chain with other options" in other
     assert "--seed: 0 -> 4" in other
     sgmc.train("--chains", "2", "--resume", "all", out="all", **short)
 

@@ -96,7 +96,9 @@ def test_names_are_carried_to_the_same_topics(two, tmp_path):
     (copy / "labels.json").write_text('{"5": "mine"}')
     done = two("compare", named, copy, "--carry-labels")
     assert f"{copy}/labels.json: 1 name carried" in done.stderr
-    assert "names that were there stay: 5 'mine'; --replace-labels" in done.stderr
+    assert (
+        "existing names are unchanged: 5 'mine'; replace them with --replace-labels" in done.stderr
+    )
     assert json.loads((copy / "labels.json").read_text()) == {"1": "kings", "5": "mine"}
     assert "kings" in two("topics", copy).stdout
     two("compare", named, copy, "--replace-labels", "-q")
@@ -152,12 +154,12 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
     [
         ((LEFT,), 2, "continues no other run, and its documents have no column of dates"),
         ((LEFT, "--top", "5"), 2, "--top is for two runs, and "),
-        ((LEFT, LEFT, LEFT), 2, "two runs are compared at a time, and 3 are named"),
+        ((LEFT, LEFT, LEFT), 2, "give two runs to compare, not 3"),
         ((LEFT, "bible-scir"), 2, "a run cannot be compared with itself; give two different runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),
         ((LEFT, RIGHT, "--layer", "1,2"), 2, "has 1 layer"),
-        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3': name one layer"),
-        ((LEFT, RIGHT, "--open"), 2, "name it with --html FILE.html"),
+        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3': give one layer"),
+        ((LEFT, RIGHT, "--open"), 2, "require --html FILE.html"),
         ((LEFT, RIGHT, "--html", "."), 73, ".: is a folder"),
         ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name to carry"),
     ],

@@ -56,7 +56,7 @@ def test_a_run_keeps_names_and_what_is_inferred_has_them(sgmc, tmp_path):
     assert json.loads(done.stdout.splitlines()[3])["id"] == "S3"
     assert json.loads(done.stdout.splitlines()[3])["fields"] == {"year": 1993}
     done = sgmc("infer", "run", "posts.jsonl", "--keep-field", "year", "-o", "t.npy", code=2)
-    assert "an array has no room for fields" in done.stderr
+    assert "an .npy file cannot store fields" in done.stderr
 
 
 def test_info_says_what_is_kept_and_drop_text_takes_texts_out(sgmc, tmp_path):

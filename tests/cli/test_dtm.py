@@ -101,11 +101,11 @@ def test_words_in_slices_on_a_terminal(dated):
     assert "       falls  w01 " in shown
     dated("train", "news.csv", *FAST, "--iterations", "40", "--out", "plain")
     said = dated("topics", "plain", "--over-time", code=2).stderr
-    assert "do not change with time; train with --time COLUMN" in said
+    assert "do not change over time; train with --time COLUMN" in said
 
 
 def test_an_effect_of_time_is_told_to_be_of_words_too(dated):
-    assert "how their words have changed" in dated("effect", "run", "~ year").stderr
+    assert "from changes of their words" in dated("effect", "run", "~ year").stderr
 
 
 def test_a_document_is_scored_by_the_topics_of_its_slice(dated):
@@ -222,7 +222,11 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
         (("--time", "text"), 65, "(--time) is 'w01 w04 w05"),
         (("--time", "year", "--slices", "month"), 2, "months need dates"),
         (("--time", "year", "--slices", "9"), 2, "4 different values: give 4 or fewer"),
-        (("--time", "year", "--eta", "0.1"), 2, "--eta does not apply to --model dtm: words walk"),
+        (
+            ("--time", "year", "--eta", "0.1"),
+            2,
+            "--eta does not apply to --model dtm: word probabilities change",
+        ),
         (
             ("--time", "year", "--algo", "mala", "--exact-sweeps", "9"),
             2,

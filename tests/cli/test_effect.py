@@ -137,14 +137,14 @@ def test_a_column_of_three_values_is_one_table_the_largest_difference_first(run)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("posts",), "a formula is wanted"),
+        (("posts",), "FORMULA is missing"),
         (("posts", "~ parti"), "no column 'parti'; there are 'party', 'coin', 'wing'"),
         (("posts", "~ party +"), "Operator"),
         (("posts", "~ place", "--metadata", "years.csv"), "400 different values"),
-        (("posts", "~ party + coin + I(coin)"), "given by the terms before"),
-        (("posts", "~ party", "--contrast", "party"), "wanted COLUMN=A,B"),
+        (("posts", "~ party + coin + I(coin)"), "a combination of the terms before"),
+        (("posts", "~ party", "--contrast", "party"), "give COLUMN=A,B"),
         (("posts", "~ party", "--reference", "left"), "no such value; there are dem, rep"),
-        (("posts", "~ party", "--topics", "9"), "there are topics 0 to 2"),
+        (("posts", "~ party", "--topics", "9"), "topics are 0 to 2"),
         (("posts", "~ party", "--cluster", "house"), "no such column"),
         (("posts", "~ party", "-o", "told.txt"), "ends in .csv or .parquet"),
     ],

@@ -192,8 +192,8 @@ def raising(error):
     [
         (RuntimeError("boom"), 70, "report it"),
         (MemoryError(), 87, "out of memory"),
-        (SecondInterrupt(), 130, "stopped at once"),
-        (KeyboardInterrupt(), 130, "stopped at once"),
+        (SecondInterrupt(), 130, "stopped immediately"),
+        (KeyboardInterrupt(), 130, "stopped immediately"),
         (BrokenPipeError(), 141, ""),
         (OSError(28, "No space left on device"), 74, "No space left"),
     ],
@@ -221,7 +221,7 @@ def test_stopped_while_the_corpus_is_read_is_85_and_leaves_nothing(sgmc):
             process.stdin.close()
         said = process.stderr.read()
         assert process.wait(timeout=60) == 85
-    assert "stopped while the corpus was read" in said
+    assert "stopped while reading the corpus" in said
     assert list(sgmc.folder.iterdir()) == []
 
 

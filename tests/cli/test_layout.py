@@ -112,7 +112,7 @@ def test_searching_with_options_of_training_says_what_to_do_instead():
     """Red with: click's guess at another option."""
     for typed, said in (
         (("--iterations", "5"), "search has no --iterations: --epochs E sets"),
-        (("--resume", "never"), "search has no --resume: the same command resumes"),
+        (("--resume", "never"), "search has no --resume: repeat the same command"),
         (("--chain-id", "2"), "search has no --chain-id: --chains N"),
     ):
         done = CliRunner().invoke(main, ["search", "corpus.txt", *typed])
@@ -125,7 +125,7 @@ def test_training_says_what_names_the_folder_of_a_run():
     """As -o does of other commands. Red with: no such option, and no word on the right one."""
     done = CliRunner().invoke(main, ["train", "corpus.txt", "-o", "runs/a"])
     assert done.exit_code == 2
-    assert "train has no -o: --out DIR names the folder of the run" in done.output
+    assert "train has no -o: give the folder of the run with --out DIR" in done.output
 
 
 @pytest.mark.parametrize("command", ["topics", "compare", "diagnose"])
@@ -133,14 +133,16 @@ def test_commands_that_show_words_say_how_many_are_asked_for(command):
     """Red with: no such option, and no word on the right one."""
     done = CliRunner().invoke(main, [command, "a", "-n", "8"])
     assert done.exit_code == 2
-    assert f"{command} has no -n: use --top N for the number of words of each topic" in done.output
+    assert (
+        f"{command} has no -n: give the number of words of each topic with --top N" in done.output
+    )
 
 
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")
     for typed, code, said in (
-        (("a", "b"), 2, "one DIR is named, whose shards lie in DIR.shards, and here are 2"),
+        (("a", "b"), 2, "give one DIR, whose shards are in DIR.shards, not 2"),
         (("a", "b", "-o", "c"), 2, "merge has no -o: the corpus is written to DIR"),
         (("a.shards",), 2, "this is a folder of shards; give the name of the merged corpus: a"),
         (

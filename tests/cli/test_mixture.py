@@ -50,7 +50,7 @@ def test_its_score_stands_beside_the_unigrams(mixture):
     shown = mixture("eval", "run").stdout
     assert f"{found['log_predictive']:,.0f} ± {found['log_predictive_se']:,.0f}" in shown
     assert "lower is better" in shown
-    said = "{} components, {} of ten documents or more".format(*numbers)
+    said = "{} components, {} with at least ten documents".format(*numbers)
     assert said in shown
     assert said in mixture("topics", "run").stdout.splitlines()[0]
     assert 2 <= last["components"] < 40
@@ -216,7 +216,7 @@ def test_several_chains(sgmc):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("topics", "run", "--intervals"), "components differ from sample to sample"),
+        (("topics", "run", "--intervals"), "components differ between samples"),
         (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and their number varies"),
         (("eval", "run", "--corpus", "new.txt", "--observed", "0.5"), "scores documents whole"),
         (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "scores documents whole"),
@@ -235,7 +235,7 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("-k 20", "any number of components"),
+        ("-k 20", "the number of components is learned"),
         ("--sweeps 3", "one component"),
         ("--warm-up 5", "--dp-start"),
         ("--observed 0.5", "scored whole"),

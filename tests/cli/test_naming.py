@@ -52,7 +52,7 @@ def test_the_command_is_told_words_and_titles_of_documents(run):
 def test_names_that_a_person_gave_stay_unless_forced(run):
     (run / "labels.json").write_text('{"3": "sacrifice"}')
     done = name(run, "echo machine")
-    assert "1 name stays as it was" in done.stderr
+    assert "1 name is unchanged" in done.stderr
     assert labels_of(run, 8)[3] == Label("sacrifice")
     assert labels_of(run, 8)[4] == Label("machine", "echo machine")
     name(run, "echo other")  # names given by the command are replaced

@@ -107,13 +107,15 @@ def test_none_beside_other_stop_words_is_wrong_usage():
     arguments = ["train", "x.txt", "--stop-words", "none", "--stop-words", "english"]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2
-    assert "--stop-words: 'none,english': none stands alone" in done.stderr
+    assert "--stop-words: 'none,english': none cannot be combined" in done.stderr
 
 
 def test_a_command_without_options_of_reading_says_where_they_are():
     """Red with: bench advising --text-field, which it has not."""
     with (
-        pytest.raises(CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build', and name"),
+        pytest.raises(
+            CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build', then give the folder"
+        ),
         reading_by_default(),
     ):
         raise CorpusError("no field 'text' (choose one with --text-field)", "x.csv", 1)

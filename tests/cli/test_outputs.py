@@ -78,7 +78,7 @@ def test_eval_counts_unknown_words_and_documents_that_cannot_be_split(trained, t
 
 
 def test_eval_before_the_first_sample_scores_the_current_topics(sgmc):
-    warned = "15 iterations end before the first posterior sample, at iteration 25"
+    warned = "training ends after 15 iterations, before the first posterior sample at iteration 25"
     assert warned in sgmc.train("--iterations", "15").stderr
     found = parsed(sgmc("eval", "run", "--json"))
     assert found["samples"] == 0
@@ -131,7 +131,9 @@ def test_topics_as_text_keep_to_the_width(trained):
 def test_a_tree_of_one_layer_is_refused(trained):
     """Red with: a list of all topics for a tree."""
     done = trained("topics", "--tree", code=2)
-    assert "use no others; leave it out, or train a deep model with --layers" in done.stderr
+    assert (
+        "do not use other topics; leave it out, or train a deep model with --layers" in done.stderr
+    )
     assert done.stderr.count("\n") == 1
 
 
@@ -252,7 +254,7 @@ def test_quiet_does_not_silence_warnings(sgmc):
     """Red with: warnings printed as notes are."""
     done = sgmc.train("-q", "--holdout", "2", "--iterations", "3", "--burn-in", "50")
     lines = done.stderr.splitlines()
-    assert any("end before the first posterior sample" in line for line in lines)
+    assert any("before the first posterior sample" in line for line in lines)
     assert all("warning: " in line for line in lines)
 
 
@@ -261,8 +263,8 @@ def test_documents_without_a_known_word_are_warned_of_even_when_quiet(trained):
     (trained.folder / "unknown.txt").write_text("zzz qqq\nxxx\n")
     done = trained("infer", RUN, "unknown.txt", "-q", "-o", "-")
     assert done.stderr.splitlines() == [
-        "warning: no document has a word that the run knows: all rows are equal, as for a document "
-        "without words"
+        "warning: no document has a word of the run's vocabulary, so all rows are equal; check that "
+        "corpus and run belong together"
     ]
     assert len(done.stdout.splitlines()) == 2
 
@@ -290,7 +292,7 @@ def test_without_held_out_documents_eval_asks_for_some(sgmc, bible):
 def test_a_finished_run_is_left_as_it_is(sgmc):
     sgmc.train()
     state = read_lines(sgmc.folder / "run" / "log.jsonl")
-    assert "finished already" in sgmc.train().stderr
+    assert "already finished" in sgmc.train().stderr
     assert read_lines(sgmc.folder / "run" / "log.jsonl") == state
 
 

@@ -44,7 +44,7 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert not (corpus / "sgmc-runs").exists()
     shown = typed("plan", "built", "-k", 5, "--threads", 64, "-q").stdout
     assert "useful threads" in shown
-    assert "64 threads need --minibatch" in shown
+    assert "to use 64 threads, give --minibatch" in shown
 
 
 def test_a_corpus_that_is_not_stored_is_refused(corpus):
@@ -73,7 +73,7 @@ def test_slurm_warns_of_what_does_not_fit(corpus, monkeypatch):
     fits = typed(*job, "2G", "--cpus", 1, "--", "train", "built", "-k", 5)
     assert "warning" not in fits.stderr
     raw = typed(*job, "2G", "--nodes", 2, "--", "train", "--mpi", "texts.txt")
-    assert "texts.txt: is not a stored corpus: one of 2 processes reads it" in raw.stderr
+    assert "texts.txt: is not a stored corpus, so one of 2 processes would read it" in raw.stderr
 
 
 @pytest.mark.parametrize(("typed", "size"), [("64G", 64 << 30), ("800", 800 << 20), (None, None)])

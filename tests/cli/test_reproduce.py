@@ -99,7 +99,7 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
     assert lines[0].endswith("Table 1 and Figure 1 (a)")
     assert any(line.startswith("tlasgr-128 ") and "770" in line for line in lines)
     assert any(line.startswith("the paper: Gibbs") for line in lines)
-    assert "found: it works, and --quick shows no more" in done.stdout
+    assert "found: the experiment works; for a comparison with the paper" in done.stdout
     assert "sgmc-reproduce/dlda-table1/curves.png" in lines[-1]
 
 
@@ -267,7 +267,7 @@ def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows)
         assert float(row["iterations"]) >= 1
     assert {p["row"] for p in rows_of(folder / "curves.csv")} == {row["row"] for row in table}
     assert "the paper: " in done.stdout
-    assert "found: it works, and --quick shows no more" in done.stdout
+    assert "found: the experiment works; for a comparison with the paper" in done.stdout
 
 
 def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
@@ -442,7 +442,7 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
     [
         (("dlda-table",), "did you mean 'dlda-table1'?"),
         (("fig1",), "there are dlda-table1, dlda-wikipedia"),
-        (("--quick",), "name an experiment"),
+        (("--quick",), "give an experiment"),
         (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds does not apply to dlda-mnist"),
         (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows does not apply to dlda-mnist"),
         (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is not a list of rows"),

@@ -184,12 +184,12 @@ def test_options_that_make_no_sense_are_refused(within, options, code, said):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("god god god\n" * 30, "", "needs two words at least: the vocabulary has 1"),
-        ("god lord lord\n" * 30, "-k 2", "every word is in all of them; use --weighting tf"),
+        ("god god god\n" * 30, "", "needs at least two words, but the vocabulary has 1"),
+        ("god lord lord\n" * 30, "-k 2", "every word occurs in all documents; use --weighting tf"),
         (
             "god lord\n" * 30,
             "-k 2 --holdout 29",
-            "every word is in all of them; use --weighting tf",
+            "every word occurs in all documents; use --weighting tf",
         ),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_search_of_a_stored_corpus_goes_on_by_its_folder(fresh, monkeypatch):
     write_planted(fresh.folder, "other", seed=4)
     sgmc("corpus", "build", "other.txt", "-o", "built")
     refused = sgmc("search", "s", "--task", "2")
-    assert (refused.exit_code, "its corpus is not at" in refused.stderr) == (66, True)
+    assert (refused.exit_code, "its corpus is no longer at" in refused.stderr) == (66, True)
 
 
 def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
@@ -230,13 +230,13 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         (("-k", ""), 2, "is not a whole number"),
         (("-k", "5", "--chains", "1"), 2, "nothing to compare"),
         (("--grid", "eta=x"), 2, "--grid: 'x' is not a number"),
-        (("--holdout", "0"), 2, "no documents to choose by"),
+        (("--holdout", "0"), 2, "no documents to compare settings"),
         (("--model", "dpmm", "-k", "5,6"), 2, "--topics does not apply to --model dpmm"),
         (("--tasks", "--task", "2"), 2, "contradict"),
-        (("--task", "2", "--jobs", "2"), 2, "--jobs: --task trains one run"),
-        (("--task", "2", "--json"), 2, "--json: --task trains one run"),
-        (("--task", "2"), 66, "not begun yet"),
-        (("--out", "full"), 73, "holds no search"),
+        (("--task", "2", "--jobs", "2"), 2, "--jobs does not apply to --task"),
+        (("--task", "2", "--json"), 2, "--json does not apply to --task"),
+        (("--task", "2"), 66, "has not begun"),
+        (("--out", "full"), 73, "contains no search"),
     ):
         done = CliRunner().invoke(main, ["search", "planted.txt", *args])
         assert done.exit_code == code, (args, done.output)
@@ -277,12 +277,12 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
     for args, said in (
         (
             ("planted.txt", *ARGS, "-k", "2,4", "--out", folder),
-            "what is tried: k-2, k-4, k-6 -> k-2, k-4",
+            "list of settings: k-2, k-4, k-6 -> k-2, k-4",
         ),
         (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
         (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
         (("other.txt", *ARGS, "--out", folder), "corpus: "),
-        ((folder, "-k", "3"), "resumes with its first options, so -k cannot be given"),
+        ((folder, "-k", "3"), "resumes with its own options; leave out -k"),
     ):
         done = CliRunner().invoke(main, ["search", *args])
         assert done.exit_code == 78, (args, done.output)

@@ -21,7 +21,7 @@ def topics(sgmc, run="run"):
 def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, seeds):
     """Red with: content of the file not kept in the run; names of the report's alone."""
     said = sgmc.train(*seeds, "--seed-weight", "0.1").stderr
-    assert "1 seed not among the 4,347 words of the corpus, and left out: loathe" in said
+    assert "1 seed not among the 4,347 words of the corpus and ignored: loathe" in said
     (sgmc.folder / "seeds.json").unlink()
     sgmc("train", "--resume", "run", "--iterations", "180")
     found = {topic["id"]: topic for topic in topics(sgmc)}
@@ -37,7 +37,7 @@ def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, 
     assert found[2]["seeds"][0]["rank"] == top.index("king") + 1
     shown = sgmc("topics", "run").stdout
     assert "king: " in shown
-    assert "places of its seeds: king 1" in " ".join(shown.split())
+    assert "ranks of its seeds: king 1" in " ".join(shown.split())
     (sgmc.folder / "run" / "labels.json").write_text('{"0": "swords"}')
     assert [t["label"] for t in sorted(topics(sgmc), key=lambda t: t["id"])][:2] == [
         "swords",
@@ -52,7 +52,7 @@ def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, 
     assert "swords" in page
 
 
-@pytest.mark.parametrize(("weight", "said"), [("0.1", "places of its"), ("0", "all its")])
+@pytest.mark.parametrize(("weight", "said"), [("0.1", "ranks of its"), ("0", "none of its")])
 def test_a_topic_that_has_the_name_and_not_the_words_is_told(sgmc, weight, said):
     """Red with: a topic "arks" of whatever words, and nothing that says so."""
     (sgmc.folder / "seeds.txt").write_text("arks: noah ark cubits\n")

@@ -69,7 +69,7 @@ def test_what_all_say_alike_is_said_once(capsys):
 def test_what_one_says_later_names_it(several, capsys):
     run = several.folder / "sgmc-runs/bible-scir/chain-2"
     with SeveralScreen(3) as screen:
-        screen.of_run(2, "started", run, "starts at iteration 0")
+        screen.of_run(2, "started", run, "training starts")
         screen.of_run(2, "note", "paused for for 9.0 s", Severity.NOTE)
         screen.of_run(2, "failed", "disk full")
         screen.of_run(1, "finished", run, "60 iterations done, the budget is used")

@@ -105,7 +105,7 @@ def test_what_a_site_wants_is_asked_for_beside_what_the_script_does(tmp_path):
     assert "#SBATCH --signal=USR1@30 --requeue --open-mode=append" in lines
     for line in ("--gres=gpu:1", "--qos long", "-C haswell"):
         assert f"#SBATCH {line}" in lines
-    assert "SLURM takes 1,000 in an array" in done.stderr
+    assert "SLURM accepts 1,000 in an array" in done.stderr
 
 
 def test_an_element_of_an_array_goes_back_alone(tmp_path):
@@ -128,7 +128,7 @@ def test_ranks_are_started_together_and_end_together(tmp_path):
     [
         (("--nodes", "2"), ("train", "built"), "several processes"),
         ((), ("train", "--mpi", "built"), "several processes"),
-        (("--nodes", "2"), ("train", "--mpi", "built", "--algo", "cgs"), "leave --mpi out"),
+        (("--nodes", "2"), ("train", "--mpi", "built", "--algo", "cgs"), "leave out --mpi"),
         (("--mpi-plugin", "pmix"), ("train", "built"), "--mpi-plugin requires"),
     ],
 )
@@ -154,7 +154,7 @@ def test_scripts_are_clean(values):
 @pytest.mark.parametrize(
     ("command", "values", "said"),
     [
-        (["train", "{k}"], {}, "stands for nothing"),
+        (["train", "{k}"], {}, "has no value"),
         (["train", "{j}"], {"array": 2}, "there is {i}, {n}"),
         (["train"], {"array": 2}, "the same command"),
         (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
@@ -196,7 +196,7 @@ def typed(*words):
         ("--time 2m --notice 90s -- train built", "at least 150 s"),
         ("--time 1h --notice 5s -- train built", "10s to 18h"),
         ("--time 1h --at-once 2 -- train built", "--at-once requires --array or --over"),
-        ("--time 1h --sbatch gres -- train built", "no option of sbatch"),
+        ("--time 1h --sbatch gres -- train built", "not an option of sbatch"),
         ("--time 1h --sbatch --time=3h -- train built", "asks for time itself"),
         ("--time 1h --sbatch '-t 3h' -- train built", "asks for t itself"),
         ("--time 1h --over k -- train built", "NAME=VALUE"),
@@ -228,4 +228,4 @@ def test_a_corpus_that_is_not_there_is_noted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = typed("train", "corpus.txt")
     assert code == 0
-    assert "corpus.txt: is not there now" in shown
+    assert "corpus.txt: does not exist yet" in shown

@@ -69,7 +69,7 @@ def test_a_stream_ends_the_run_and_gives_the_same_topics_for_any_threads_or_sour
     sgmc("train", *STREAM, "--out", "c", text)
     assert topics(sgmc, "a") == topics(sgmc, "b") == topics(sgmc, "c")
     again = pipe(sgmc, text.read_bytes(), "--out", "a")
-    assert "finished already" in again
+    assert "already finished" in again
     last = json.loads((sgmc.folder / "a" / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["documents"] == 1070  # 30 of the first 300 documents are held out
 

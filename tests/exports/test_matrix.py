@@ -52,7 +52,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_also_if_forced(topics, tmp_p
 
 def test_samples_that_nobody_kept_are_asked_for_in_vain(topics, tmp_path):
     """The estimator keeps none. Red with: an empty file."""
-    with pytest.raises(MissingInputError, match="no posterior sample is kept"):
+    with pytest.raises(MissingInputError, match="the run has no posterior samples yet"):
         export(topics, ExportRequest("npy", tmp_path, "all"), force=False)
     assert not list(tmp_path.iterdir())
 

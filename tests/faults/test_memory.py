@@ -142,7 +142,7 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
         "vocabulary": "posterior mean",
         "long document": "documents in hand",
     }[what]
-    for fragment in ("the run needs about", part, "allowed are 300 MB", "--max-memory"):
+    for fragment in ("the run needs about", part, "only 300 MB are allowed", "--max-memory"):
         assert fragment in said
     assert not (folder / "run").exists()
     trials()

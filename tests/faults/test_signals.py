@@ -134,7 +134,7 @@ def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
         args = (point, nth, [int(signal.SIGINT)] * 2, *forks.train(run.name))
         child = forks.start(*args, call="signal_in")
         assert child.wait() == 130, child.stderr
-        assert "stopped at once" in child.stderr
+        assert "stopped immediately" in child.stderr
         assert "Traceback" not in child.stderr
         check_intact(run)
         forks(*forks.train(run.name))
@@ -211,7 +211,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
     assert child.wait() == 85, child.stderr
     [gap] = events(run, "gap")
     assert 5.0 < gap["seconds"] < 10.0
-    assert "paused for" in child.stderr
+    assert "was suspended for" in child.stderr
     step = RunDirectory.open(run).status["step"]
     assert step > gap["step"] + 10, "it went on until the limit"
     assert (run / "status.json").stat().st_mtime - time.time() + time.monotonic() - began < limit

@@ -96,7 +96,7 @@ def test_a_sparse_vector_is_no_matrix(trials):
         ({"n_jobs": 0}, "n_jobs: wanted a number of threads, or -1 for all"),
         ({"n_jobs": 1.5}, "n_jobs: wanted"),
         ({"n_jobs": "all"}, "n_jobs: wanted"),
-        ({"holdout": float("nan")}, "holdout: wanted a number of documents >= 0, or a share"),
+        ({"holdout": float("nan")}, "holdout: wanted a number of documents >= 0, or a fraction"),
         ({"holdout": float("inf")}, "holdout: wanted"),
         ({"holdout": 1.5}, "holdout: wanted"),
         ({"holdout": "ten"}, "holdout: wanted"),
@@ -129,11 +129,13 @@ def test_more_words_than_memory_are_refused(monkeypatch, trials, made):
     """Red with: std::bad_alloc."""
     monkeypatch.setattr(resources, "allowed_memory", lambda: 8 << 30)
     x = sparse.csr_matrix((np.ones(3, int), [0, 1, 2], [0, 2, 3]), shape=(2, 2**31 - 1))
-    with pytest.raises(ValueError, match=r"^X has 2147483647 features: topics over that many need"):
+    with pytest.raises(
+        ValueError, match=r"^X has 2147483647 features: topics over so many words need"
+    ):
         made().fit(x)
     x = sparse.csr_matrix((np.ones(3, int), [0, 1, 2], [0, 2, 3]), shape=(2, 2**31 + 1))
     with pytest.raises(
-        ValueError, match=r"^X has 2147483649 features, and 2147483647 are the most"
+        ValueError, match=r"^X has 2147483649 features, but the maximum is 2147483647"
     ):
         made().fit(x)
     trials()

@@ -17,7 +17,9 @@ def said(**options):
 def test_both_factors_of_minibatch_noise_are_told():
     """1 + tanh(1/2) 4 of the variance given the counts. Red with: one called the posterior's."""
     (line,) = said(minibatch=20, step_size=(1.0, 1.0, 0.0))
-    assert line.endswith("is 2.85 times that given the counts, about 1.9 times the posterior's")
+    assert line.endswith(
+        "is 2.85 times as large as without minibatches, about 1.9 times as large as in the posterior"
+    )
 
 
 @pytest.mark.parametrize("sweeps", [10, 40])
@@ -26,7 +28,7 @@ def test_little_noise_is_not_taken_for_the_posterior(sweeps):
     step = (0.02, 1.0, 0.0)
     little = {"minibatch": 20, "step_size": step, "sweeps": sweeps}
     warned = said(**little, exact_sweeps=0)[1]
-    assert "means of topics may be off by more than the posterior's width" in warned
+    assert "topic means may be off by more than the width of the posterior" in warned
     assert len(said(minibatch=20, step_size=(1.0, 1.0, 0.0), exact_sweeps=0)) == 1
     assert len(said(**little)) == 1  # exact draws follow
 

@@ -87,7 +87,7 @@ def test_ranks_that_wait_are_told_so_once():
     assert after == 1 + LOOKED_AT
     assert line == (
         "a minibatch of 400 documents keeps about 1 rank busy; more wait: with 8, 10 % of the time is "
-        "work that they share; give fewer ranks, or a new run --minibatch 3600 or more"
+        "work that they share; use fewer ranks, or a new run --minibatch 3600 or more"
     )
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_said_where_it_does_not_matter():
 
 def test_no_minibatch_is_named_that_is_more_than_the_corpus():
     (line,) = said(Members(8, 0.1, 0.7), documents=3000).values()
-    assert line.endswith("give fewer ranks")
+    assert line.endswith("use fewer ranks")
 
 
 def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):

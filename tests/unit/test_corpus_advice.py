@@ -17,20 +17,20 @@ TEXTS = ["mice sleep", "birds fly", "fish swim", "cats meow", "dogs bark"]
 @pytest.mark.parametrize("missing", [None, float("nan"), 7])
 @pytest.mark.parametrize("kind", ["list", "array", "Series"])
 def test_a_missing_text_is_named(missing, kind):
-    """Red with: "X is no matrix of numbers", or "X has dtype <U373"."""
+    """Red with: "X is not a matrix of numbers", or "X has dtype <U373"."""
     texts = [*TEXTS, missing]
     if kind == "array":
         texts = np.array(texts, object)
     elif kind == "Series":
         texts = pytest.importorskip("pandas").Series(texts)
     with pytest.raises(
-        UsageError, match=r"^X\[5\] is .*, which is no text: leave it out or give ''"
+        UsageError, match=r"^X\[5\] is .*, which is not a text; leave it out, or give ''"
     ):
         LDA(2, max_iter=2).fit(texts)
 
 
 def test_one_text_is_not_a_list_of_texts():
-    with pytest.raises(UsageError, match="X is one text: wanted a list of texts"):
+    with pytest.raises(UsageError, match="X is a single text; give a list of texts"):
         LDA(2, max_iter=2).fit("mice sleep in winter")
 
 

@@ -99,5 +99,5 @@ def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "x", "hex", "idna", "undefined", "utf-8\0", "rot13"])
 def test_a_name_that_is_no_encoding_is_wrong_usage(name):
-    with pytest.raises(UsageError, match="is no encoding: give utf-8, windows-1252"):
+    with pytest.raises(UsageError, match="is not a known encoding; give utf-8, windows-1252"):
         CorpusOptions(encoding=name)

@@ -243,9 +243,9 @@ def test_what_is_found_is_read_again(tmp_path):
         (b"# none\n\n", "has no phrase"),
         (b"new york\nnew\n", "'new' has 1 word: a phrase has 2 to 10"),
         (b"aa " * 400_000, "has 400,000 words"),
-        (b"new york-city\n", "can never be found"),
-        (b"vitamin c\n", "can never be found"),
-        (b"new \xff\n", "this is not UTF-8"),
+        (b"new york-city\n", "can never occur"),
+        (b"vitamin c\n", "can never occur"),
+        (b"new \xff\n", "the file is not UTF-8"),
     ],
 )
 def test_a_damaged_file_is_refused_in_a_line(tmp_path, content, said):

@@ -86,7 +86,7 @@ def test_documents_of_one_language_are_kept(name, tmp_path):
 
 def test_a_language_without_a_list_is_refused():
     with pytest.raises(
-        UsageError, match="'xx' is no language that is detected: give one of da, nl"
+        UsageError, match="'xx' is not a language that can be detected; give one of da, nl"
     ):
         parse.language("xx")
     assert parse.language("ES") == "spanish"

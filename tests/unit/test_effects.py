@@ -51,9 +51,9 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
     [
         ("~ parti", "no column 'parti'; there are 'party', 'year', 'incumbent'"),
         ("~ party +", "Operator"),
-        ("y ~ party", "has a left side"),
+        ("y ~ party", "leave out the left side"),
         ("~ 1", "names no column"),
-        ("~ year + I(2 * year)", "given by the terms before it"),
+        ("~ year + I(2 * year)", "a combination of the terms before it"),
         ("~ bs(year, df=1)", "df"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_prediction_leaves_other_columns_as_they_are():
     [
         (("party", "dem", "green"), "there are dem, ind, rep"),
         (("year", "1900", "2000"), "from 1990 to 2010"),
-        (("incumbent", "no", "yes"), "no column of the formula"),
+        (("incumbent", "no", "yes"), "not a column of the formula"),
     ],
 )
 def test_a_contrast_that_is_not_there_is_refused(contrast, said):

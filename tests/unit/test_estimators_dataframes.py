@@ -140,7 +140,7 @@ def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
     with pytest.raises(UsageError, match="no column 'y'; there are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
-    with pytest.raises(UsageError, match="directions have no shares"):
+    with pytest.raises(UsageError, match="are directions, which have no shares"):
         SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
             vectors, "~ x", {"x": range(60)}
         )
@@ -172,7 +172,7 @@ def test_minibatches_leave_no_measures():
     assert lda.shares_.sum() == pytest.approx(1.0)
     lda.partial_fit(FRAME[:10])
     assert lda.summary_frame().share.isna().all()
-    with pytest.raises(AttributeError, match="partial_fit keeps none"):
+    with pytest.raises(AttributeError, match="which partial_fit does not keep"):
         lda.shares_  # noqa: B018
 
 

@@ -131,7 +131,7 @@ def test_a_fit_to_reals_begins_with_a_unit_of_its_own(counts):
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"layers": (2, 4)}, "none wider than the one below"),
+        ({"layers": (2, 4)}, "none with more topics than the layer below"),
         ({"layers": ()}, "1 to 8 layers"),
         ({"layers": (4, 0)}, "1 to 8 layers"),
         ({"layers": (4, 2), "link": "probit"}, "link in counts, binary, real"),

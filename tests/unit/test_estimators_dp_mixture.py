@@ -154,7 +154,7 @@ def test_sparse_counts_threads_and_seeds(counts):
         ({"minibatch": 0}, "minibatch: wanted a whole number >= 1"),
         ({"algo": "gibbs", "minibatch": 5}, "minibatch does not apply to algo='gibbs'"),
         ({"algo": "gibbs", "step_size": 0.1}, "step_size does not apply to algo='gibbs'"),
-        ({"max_iter": 10, "burn_in": 10}, "burn_in is 10: wanted less than max_iter 10"),
+        ({"max_iter": 10, "burn_in": 10}, "burn_in is 10, but must be less than max_iter 10"),
     ],
 )
 def test_what_is_out_of_range_is_refused(how, said, counts):

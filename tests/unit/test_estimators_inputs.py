@@ -88,8 +88,8 @@ def test_an_empty_text_keeps_its_label():
         ),
         (lambda: LDA(2).fit([*TEXTS, "a \0 b"]), r"^X\[5\]: a NUL$"),
         (lambda: LDA(2).fit(["\ud800", *TEXTS]), r"^X\[0\]: .*surrogate"),
-        (lambda: LDA(2).fit("a text"), "wanted a list of texts, or counts"),
-        (lambda: LDA(2).fit([["a", b"text"]]), "wanted a list of texts, or counts"),
+        (lambda: LDA(2).fit("a text"), "give a list of texts, or"),
+        (lambda: LDA(2).fit([["a", b"text"]]), "give a list of texts, or"),
         (
             lambda: LDA(2, warm_up=0, **QUICK).fit(np.eye(3)).transform(TEXTS),
             "^X is texts, and the model knows no words: fit it to",
@@ -141,7 +141,7 @@ def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
     counts = np.kron(np.eye(2, dtype=int), np.ones((30, 3), dtype=int))
     columns = LDA(**how, seed_words={"b": [4], "a": [0]}).fit(counts)
     assert columns.components_[0].argmax() >= 3
-    with pytest.raises(UsageError, match="seed_words names words, and X has none"):
+    with pytest.raises(UsageError, match="seed_words has words, but X has none"):
         LDA(**how, seed_words={"a": ["ball"]}).fit(counts)
     for wrong in ({}, {"a": "ball"}, 3, {"a": [0], "b": [1], "c": [2]}):
         with pytest.raises(UsageError, match="seed_words"):
@@ -182,7 +182,7 @@ def test_a_bool_is_no_number(model):
 
 
 def test_a_bool_is_no_number_of_methods_and_functions_either(fitted):
-    with pytest.raises(UsageError, match="observed: wanted a share"):
+    with pytest.raises(UsageError, match=r"observed is .* must be a fraction"):
         fitted.perplexity(TEXTS, observed=True)
     with pytest.raises(UsageError, match="alpha is True: wanted a number"):
         simplex.sample([1, 2], alpha=True, samples=1)

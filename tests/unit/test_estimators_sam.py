@@ -75,7 +75,12 @@ def test_a_model_that_was_saved_reads_documents_alike(fitted, tmp_path):
         ([[np.inf, 0.5]], {}, UsageError, "NaN or infinity"),
         (np.zeros((3, 4)), {}, UsageError, "every document is empty"),
         (np.ones((5, 4)), {}, CorpusError, "use weighting tf"),
-        (np.ones((5, 1)), {"weighting": "tf"}, UsageError, "X has 1 feature.*needs two words"),
+        (
+            np.ones((5, 1)),
+            {"weighting": "tf"},
+            UsageError,
+            "X has 1 feature.*needs at least 2 words",
+        ),
         (np.eye(3), {"n_components": 4}, UsageError, "above the 3 words"),
         (np.eye(3), {"kappa": 0}, UsageError, "kappa > 0"),
         (np.eye(3), {"weighting": "idf"}, UsageError, "weighting in tf-idf, tf"),

@@ -134,7 +134,7 @@ def test_the_first_minibatch_brings_the_words():
     model = LDA(2, total_samples=20, **QUICK)
     texts = ["moon and stars", "stars of the moon", "bread", "bread dough", "dough"]
     assert set(model.partial_fit(texts).feature_names_in_) == {"moon", "stars", "bread", "dough"}
-    with pytest.raises(UsageError, match="vocabulary: the model has its words already"):
+    with pytest.raises(UsageError, match="vocabulary: the model already has its words"):
         model.partial_fit(texts, vocabulary=WORDS)
 
 
@@ -217,7 +217,9 @@ def test_draws_are_those_of_the_command(tmp_path):
 def test_no_more_draws_than_samples_and_none_without(fitted):
     model = LDA(2, keep_samples=3, **QUICK).fit(COUNTS)
     assert len(model.transform(COUNTS, draws=50)) == len(model.samples()) <= 3
-    with pytest.raises(UsageError, match="draws: no posterior sample is kept: set keep_samples"):
+    with pytest.raises(
+        UsageError, match="draws: the model has no posterior samples; set keep_samples"
+    ):
         LDA(2, keep_samples=0, **QUICK).fit(COUNTS).transform(COUNTS, draws=5)
     for wrong in (0, 1.5, True):
         with pytest.raises(UsageError, match="draws: wanted a number of draws"):

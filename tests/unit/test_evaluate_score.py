@@ -114,6 +114,6 @@ def test_perplexities_are_averaged_by_their_logarithms_and_other_figures_as_they
 def test_topics_that_predict_no_better_than_counts_are_reported():
     """Red with: a remark on toys whose few documents say nothing; none for books as documents."""
     record = {"perplexity": 1795.0, "perplexity_se": 20.0, "unigram_perplexity": 1800.0}
-    assert "no better than word counts alone (perplexity 1,795" in PERPLEXITY.remark(record)
+    assert "no better than word frequencies alone (perplexity 1,795" in PERPLEXITY.remark(record)
     for better in ({"perplexity": 1700.0}, {"perplexity_se": 300.0}, {"unigram_perplexity": None}):
         assert not PERPLEXITY.remark(record | better)

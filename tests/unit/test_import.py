@@ -19,7 +19,7 @@ def test_in_the_folder_of_the_source_it_says_what_hides_the_package(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"ImportError: {tmp_path} is the source of sgmc, which is not compiled")
+    assert last.startswith(f"ImportError: {tmp_path} has the uncompiled source of sgmc")
     assert "pip install -e ." in last
 
 

@@ -102,7 +102,7 @@ def test_a_run_older_than_swaps_goes_on_without_them_or_is_another():
 
 
 def test_an_iteration_has_words_of_the_vocabulary_and_the_decayed_step(monkeypatch):
-    """Red with: words as a minibatch numbers them; steps that stay as they were."""
+    """Red with: words as a minibatch numbers them; steps that are unchanged."""
     seen = []
     monkeypatch.setattr(
         Mixture,

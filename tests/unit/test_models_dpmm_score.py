@@ -96,7 +96,7 @@ def test_what_single_precision_lacks_is_left_to_the_prior(density):
     ]
     assert found == pytest.approx(-np.log(each).mean(), rel=1e-6)
     p["phi"][0] = np.nan
-    with pytest.raises(NumericalError, match="held-out documents are no numbers"):
+    with pytest.raises(NumericalError, match="held-out documents are not numbers"):
         density.point(KEY, p)
 
 
@@ -174,13 +174,13 @@ def test_a_chain_scores_as_its_parts_do(density):
         ("z", lambda a: a[:-1], "'z' of the checkpoint is int32"),
         ("z", lambda a: a.astype(np.int64), "'z' of the checkpoint is int64"),
         ("z", lambda a: np.where(a == 0, 99, a).astype(np.int32), "has 99"),
-        ("z", lambda a: np.full_like(a, -1), "no state of a mixture"),
-        ("z", lambda a: np.zeros_like(a), "no state of a mixture"),
+        ("z", lambda a: np.full_like(a, -1), "not a valid state of a mixture"),
+        ("z", lambda a: np.zeros_like(a), "not a valid state of a mixture"),
         ("sticks.log_g", lambda a: a[:1], "'sticks.log_g' of the checkpoint"),
         ("sticks.log_g", lambda a: np.array(1.0), "'sticks.log_g' of the checkpoint"),
         ("phi.log_g", lambda a: a[:3], "'phi.log_g' of the checkpoint"),
         ("phi.log_g", lambda a: a[:, :1], "lacks some of its"),
-        ("concentration", lambda a: -a, "no state of a mixture"),
+        ("concentration", lambda a: -a, "not a valid state of a mixture"),
         ("concentration", lambda a: None, "lacks array 'concentration'"),
     ],
 )

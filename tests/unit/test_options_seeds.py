@@ -77,11 +77,11 @@ def test_no_family_has_an_option_that_is_spelled_where_nobody_looks():
         ("{}", "no topic"),
         ("sport team\n", "line 1 has no colon"),
         ("a: b\nsport:\n", "line 2 has no word"),
-        (": team", "not a name of a topic"),
-        ("a: b\na: c", "'a' is there twice"),
-        ('{"a": ["b"], "a": ["c"]}', "'a' is there twice"),
+        (": team", "not a topic name"),
+        ("a: b\na: c", "'a' occurs twice"),
+        ('{"a": ["b"], "a": ["c"]}', "'a' occurs twice"),
         ("a: *", "not a word"),
-        ("a: b*c", "may stand at the end"),
+        ("a: b*c", "may occur only at the end"),
         ('{"a": "b"}', "no list of words"),
         ('{"a": []}', "no list of words"),
         ('{"a": [null]}', "not a word"),
@@ -90,7 +90,7 @@ def test_no_family_has_an_option_that_is_spelled_where_nobody_looks():
         ('["a"]', "is not a JSON object"),
         ('{"a": ["b"', "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        (b"a: b\nc: \xff", r"seeds:2: this is not UTF-8: save the file as UTF-8"),
+        (b"a: b\nc: \xff", r"seeds:2: the file is not UTF-8; save it as UTF-8"),
         (f"{'a' * 300}: b", "has 300 letters"),
         (b"a: b " * (4 << 20), "is larger than"),
     ],
@@ -120,7 +120,7 @@ def test_words_are_found_as_written_or_folded_and_by_their_beginning():
 
 def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():
     assert unknown_seeds({"a": ["team", "x", "y*"]}, WORDS) == (
-        "--seed-words: 2 seeds not among the 7 words of the corpus, and left out: x y*"
+        "--seed-words: 2 seeds not among the 7 words of the corpus and ignored: x y*"
     )
     assert unknown_seeds({"a": ["team"]}, WORDS) is None
     assert unknown_seeds(None, WORDS) is None
@@ -129,7 +129,7 @@ def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():
 
 
 def test_more_names_than_topics_are_refused():
-    with pytest.raises(UsageError, match="names 4 topics, and there are 3"):
+    with pytest.raises(UsageError, match="has 4 topics, but the model has 3"):
         resolved({name: ["team"] for name in "abcd"})
 
 

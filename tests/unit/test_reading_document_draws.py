@@ -93,7 +93,7 @@ def test_a_fit_has_no_draws_and_a_mixture_no_intervals(opened):
     """Red with: intervals of the indicators of a mixture, which are 0 or 1."""
     with pytest.raises(UsageError, match="ovb has no samples; leave out --draws"):
         interval_steps(opened("ovb"), 20)
-    with pytest.raises(UsageError, match="components differ from sample to sample"):
+    with pytest.raises(UsageError, match="components differ between samples"):
         interval_steps(opened("dpmm"), 20)
     with pytest.raises(UsageError, match="ovb has no samples, so its documents have no draws"):
         opened("ovb").document_draws(some(opened("ovb")), np.arange(12), [])

@@ -228,11 +228,11 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--part", "3/2", "-o", "p/"], "is not I/N, a part from 1 to N"),
-        (["--part", "x", "-o", "p/"], "is not I/N, a part from 1 to N"),
+        (["--part", "3/2", "-o", "p/"], "is not of the form I/N"),
+        (["--part", "x", "-o", "p/"], "is not of the form I/N"),
         (["--part", "1/2", "-o", "x.csv"], "require a folder of parts: give -o DIR/"),
         (["--format", "csv"], "require a folder of parts: give -o DIR/"),
-        (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of others"),
+        (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of other jobs"),
         (
             ["--top", "3", "-o", "p/", "--format", "csv"],
             "--format csv: --top and --dense apply only to Parquet",

@@ -1,4 +1,4 @@
-"""The plan of a search: what is tried, how far the first rung goes, and its file."""
+"""The plan of a search: list of settings, how far the first rung goes, and its file."""
 
 from types import SimpleNamespace
 
@@ -45,8 +45,8 @@ def test_every_combination_contends_in_a_folder_with_its_values():
         ("eta=0.1,,0.2", "is not NAME=VALUE"),
         ("etta=0.1", "not an option of training"),
         ("eta=blue", "is not a number"),
-        ("eta=0.1,0.10", "a value twice"),
-        ("topics=5", "given with -k"),
+        ("eta=0.1,0.10", "the same value twice"),
+        ("topics=5", "with -k"),
         ("seed=1,2", "must be the same"),
         ("holdout=10,20", "must be the same"),
         ("min-df=1,2", "must be the same"),
@@ -68,7 +68,7 @@ def test_an_option_is_given_or_tried():
 def test_a_family_without_a_number_of_topics_is_searched_over_others():
     axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
     assert [name for name, _ in axes] == ["dp-conc"]
-    with pytest.raises(UsageError, match="nothing to try"):
+    with pytest.raises(UsageError, match="no settings to compare"):
         axes_of(None, [], Choices({"model": "dpmm"}))
 
 

@@ -88,7 +88,7 @@ def test_nobody_is_dropped_in_the_last_rung():
     assert record["goes_on"] == ["k-10", "k-20", "k-40"]
     assert rung.last
     assert [one["goes_on"] for one in record["contenders"]] == [True, True, True]
-    assert record["contenders"][2]["why"].startswith("surely worse")
+    assert record["contenders"][2]["why"].startswith("certainly worse")
 
 
 def test_decisions_come_back_as_they_were_written(tmp_path):

@@ -56,7 +56,7 @@ def verdicts(*standings):
 def test_what_is_surely_worse_and_gains_too_little_is_dropped():
     found = verdicts(standing(0, 700), standing(1, 705), standing(2, 760, gained=0.03))
     assert found["k-0"] == (True, "leads")
-    assert found["k-2"] == (False, "surely worse, and gains too little to catch up")
+    assert found["k-2"] == (False, "certainly worse, and improving too slowly to catch up")
 
 
 def test_what_is_worse_by_more_than_one_percent_is_dropped():
@@ -65,7 +65,7 @@ def test_what_is_worse_by_more_than_one_percent_is_dropped():
         standing(0, 700), standing(2, 714, noise=0.001), standing(4, 703.5, noise=0.001)
     )
     assert not found["k-2"][0]
-    assert found["k-4"] == (True, "not surely worse")
+    assert found["k-4"] == (True, "not certainly worse")
 
 
 def test_the_bound_is_one_percent():
@@ -84,7 +84,7 @@ def test_neighbours_of_the_leader_stay():
 def test_what_may_be_no_worse_stays():
     """1.4 % worse, but on documents that differ too much to be sure. Red with: the value compared."""
     found = verdicts(standing(0, 700, noise=0.2), standing(1, 700), standing(2, 710, noise=0.2))
-    assert found["k-2"] == (True, "not surely worse")
+    assert found["k-2"] == (True, "not certainly worse")
 
 
 def test_what_is_worse_by_less_than_one_percent_stays():
@@ -94,7 +94,7 @@ def test_what_is_worse_by_less_than_one_percent_stays():
 
 def test_what_has_no_earlier_score_is_not_dropped():
     found = verdicts(standing(0, 700), standing(1, 705), standing(2, 900, gained=None))
-    assert found["k-2"] == (True, "too few scores to estimate its gain")
+    assert found["k-2"] == (True, "too few scores to estimate its improvement")
 
 
 def test_a_slow_starter_that_wins_in_the_end_is_not_dropped():

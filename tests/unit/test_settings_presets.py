@@ -22,7 +22,7 @@ def test_every_preset_is_for_its_algorithms_and_begins_without_a_warm_up(preset)
     for algo in SAMPLERS:
         given = {"preset": preset, "algo": algo}
         if algo not in own:
-            with pytest.raises(UsageError, match=f"--preset {preset} is for --algo"):
+            with pytest.raises(UsageError, match=f"--preset {preset} applies only to --algo"):
                 resolve(given, FACTS)
             continue
         check_usage(given)

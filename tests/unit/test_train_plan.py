@@ -125,7 +125,7 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
     """Seven for six words. Red with: a warning for as many topics as words."""
     given = {"algo": "tlasgr", "holdout": 6}
     warned = [
-        any("most of them will stay empty" in line for line in plan_of(given | how)[1])
+        any("most topics will stay empty" in line for line in plan_of(given | how)[1])
         for how in ({"layers": (6, 2)}, {"layers": (7, 2)})
     ]
     assert warned == [False, True]

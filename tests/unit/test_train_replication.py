@@ -72,15 +72,15 @@ def test_the_command_shows_every_topic(corpus):
     assert record["calibrated"] is False
     shown = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
     assert shown.stdout.count("2 of 2") == 3
-    assert "is not calibrated" in " ".join(shown.stdout.split())
+    assert "is not a probability" in " ".join(shown.stdout.split())
     wrong = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2", "--burn-in", "9"])
     assert wrong.exit_code == 2
-    assert "--replicate takes one run" in wrong.stderr
+    assert "--replicate needs a single run" in wrong.stderr
 
 
 def test_what_replicates_need_is_named(corpus):
     mixture = SimpleNamespace(options=SimpleNamespace(model="dpmm", starts=None), path="mixture")
-    with pytest.raises(UsageError, match="replicates are for one layer of topics"):
+    with pytest.raises(UsageError, match="replicates need a model with one layer of topics"):
         replicate_topics(mixture, 1)
     run = trained(corpus, "gone", "-k", "3")
     for path in sorted((run / "corpus").iterdir()):

@@ -133,7 +133,7 @@ def test_orders_are_read_by_their_names():
     assert parse_order("relevance") == WordOrder("relevance", 0.6)
     assert str(parse_order("relevance:0.25")) == "relevance:0.25"
     for text in ("relevance:2", "relevance:x", "frex:0.5", "best", "", 10, "relevance:nan"):
-        with pytest.raises(UsageError, match="wanted distinctive, probable, frex"):
+        with pytest.raises(UsageError, match="give distinctive, probable, frex"):
             parse_order(text)
 
 

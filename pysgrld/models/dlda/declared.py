@@ -47,7 +47,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     """Deep LDA, the Poisson gamma belief network."""
 
     name = "dlda"
-    summary = "deep LDA: layers of topics of topics"
+    summary = "deep LDA: several layers, each with topics of the topics below"
     # documents of several layers are sampled given topics, and never integrated out or fitted
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
@@ -56,12 +56,16 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     options: ClassVar[Mapping[str, Option]] = {
         **SEEDS,
         "layers": Option(
-            widths, "none", "topics of each layer, bottom first", _GROUP, metavar="K1,K2,..."
+            widths,
+            "none",
+            "numbers of topics of the layers, from the bottom",
+            _GROUP,
+            metavar="K1,K2,...",
         ),
         "link": Option(
             choice(*LINKS),
             "counts",
-            "what the data are: counts, binary (present or not), real (non-negative)",
+            "kind of data: counts, binary (present or absent), real (non-negative)",
             _GROUP,
             metavar="KIND",
             default="counts",
@@ -117,14 +121,18 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         """Raise an error for widths given twice, priors of missing layers, or unused shape priors."""
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
-                raise UsageError(f"--{name} does not apply to --algo {algo}: leave it out")
+                raise UsageError(f"--{name} does not apply to --algo {algo}; leave it out")
         if "layers" in settings and "topics" in settings:
-            raise UsageError("--layers and --topics both give the topics of layer 1: give one")
+            raise UsageError(
+                "--layers and --topics both set the topics of layer 1; give one of them"
+            )
         preset = self.presets.get(settings.get("preset", ""), {})
         one = (1,) if "topics" in settings else preset.get("layers", (1,))
         eta = settings.get("eta", ())
         if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(settings.get("layers", one))):
-            raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
+            raise UsageError(
+                f"--eta has {len(eta)} numbers; give one number, or one for each layer"
+            )
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -154,8 +162,8 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         """Warn if the first layer has more topics than the corpus can support."""
         if options.topics > facts.words:
             yield Message(
-                f"layer 1 has {options.topics} topics for {facts.words:,} words: most of them "
-                "will stay empty",
+                f"layer 1 has {options.topics} topics for {facts.words:,} words, so most topics "
+                "will stay empty; give fewer topics",
                 Severity.WARNING,
             )
 

@@ -259,7 +259,7 @@ DEEP_PERPLEXITY = replace(
         (
             "rate_weighted_perplexity",
             "rate weighted",
-            "samples weighted by their total rate, as the paper has it",
+            "samples weighted by their total rate, as in the paper",
         ),
     ),
 )

@@ -45,7 +45,9 @@ class MixtureChain(Mixture, Chain):
         waiting: Callable[[], None] = lambda: None,
     ) -> None:
         if not isinstance(stream, Epochs):
-            raise UsageError("a mixture keeps every document's component: it needs a stored corpus")
+            raise UsageError(
+                "a mixture stores the component of every document, so it needs a stored corpus"
+            )
         Chain.__init__(self, options, stream, tokens, waiting)
         Mixture.__init__(
             self, stream.train[:], words, settings_of(options), stream.seed, stream.chain, threads
@@ -66,8 +68,8 @@ class MixtureChain(Mixture, Chain):
         """Yield a message on how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
             yield Message(
-                f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
-                "given the counts",
+                f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times "
+                "as large as without minibatches",
                 Severity.DETAIL,
             )
 

@@ -29,16 +29,18 @@ STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
 CONCENTRATIONS = ("sticks", "ew")
 
 _GROUP = "Mixtures (--model dpmm)"
-_ONE_COMPONENT = "an iteration gives a document one component"
-_STORED = "every document's component is kept, so the corpus is stored first"
-_WHOLE = "held-out documents are scored whole"
+_ONE_COMPONENT = "each document is assigned to one component in an iteration"
+_STORED = "the component of every document is stored, so the corpus must be stored, too"
+_WHOLE = "held-out documents are scored as a whole"
 
 
 class MixtureModel(Model["MixtureOptions"]):
     """The Dirichlet-process mixture of multinomials."""
 
     name = "dpmm"
-    summary = "Dirichlet-process mixture: one component a document, of any number"
+    summary = (
+        "Dirichlet-process mixture: one component per document; the number of components is learned"
+    )
     algorithms = ("scir", "sgrld", "gibbs")
     options: ClassVar[Mapping[str, Option]] = {
         "dp-prior": Option(
@@ -52,22 +54,22 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-conc": Option(
             choice(*CONCENTRATIONS),
             "sticks; gibbs: ew",
-            "what the concentration is drawn given: sticks, ew (the number of occupied components; "
-            "with minibatches an approximation)",
+            "the concentration is drawn given: sticks, or ew (the number of occupied components; "
+            "approximate with minibatches)",
             _GROUP,
             metavar="sticks|ew",
         ),
         "dp-stick-step": Option(
             real(0.0, 1e6),
             "0.1; sgrld: 0.005",
-            "scir, sgrld: first step of the sticks; it decays as --step-size does",
+            "scir, sgrld: first step size of the sticks; decays like --step-size",
             _GROUP,
             metavar="A",
         ),
         "dp-start": Option(
             integer(1, 1 << 18),
             "60",
-            "components that documents are spread over at first",
+            "number of components to which documents are assigned at the start",
             _GROUP,
             metavar="J",
             default=60,
@@ -75,28 +77,29 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-swaps": Option(
             choice("on", "off"),
             "on",
-            "let components that have an order exchange their labels: on, off",
+            "let ordered components exchange their labels: on, off",
             _GROUP,
             metavar="on|off",
         ),
         "dp-reuse": Option(
             choice("on", "off"),
             "off",
-            "keep components beyond the last occupied one, which come back: on, off",
+            "keep empty components after the last occupied one, which may be occupied again: on, "
+            "off",
             _GROUP,
             metavar="on|off",
             default="off",
         ),
     }
     refuses: ClassVar[Mapping[str, str]] = {
-        "topics": "it has any number of components, and begins with --dp-start",
+        "topics": "the number of components is learned; --dp-start sets the number at the start",
         "sweeps": _ONE_COMPONENT,
         "kept-sweeps": _ONE_COMPONENT,
         "counts": _ONE_COMPONENT,
-        "warm-up": "it begins with documents spread over --dp-start components",
-        "lazy": "all rows are stepped",
-        "top-word-samples": "components of different samples are not the same ones",
-        "cir-rate": "its process has the paper's rate",
+        "warm-up": "training starts with documents assigned to --dp-start components",
+        "lazy": "every step updates all rows",
+        "top-word-samples": "component numbers have different meanings in different samples",
+        "cir-rate": "only the rate of the paper is available",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,
@@ -134,11 +137,11 @@ class MixtureModel(Model["MixtureOptions"]):
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Raise an error for several word priors, or stick options of samplers without sticks."""
         if "dp-stick-step" in settings and algo not in STEPS:
-            raise UsageError(f"--dp-stick-step does not apply to --algo {algo}: leave it out")
+            raise UsageError(f"--dp-stick-step does not apply to --algo {algo}; leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
-                f"--dp-swaps does not apply to --algo {algo} without --dp-conc sticks, as its "
-                "components have no order: leave it out"
+                f"--dp-swaps does not apply to --algo {algo} without --dp-conc sticks, because "
+                "its components have no order; leave it out"
             )
         check_one_eta(settings.get("eta"))
 

@@ -29,13 +29,13 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
 #: Quantities of a draw that do not depend on the names of its components, and their titles.
 TITLES = {
-    "components": "components of a document or more",
+    "components": "components with documents",
     "components_of_ten": "components of ten documents or more",
     "effective": "effective components",
     "first": "largest weight",
     "second": "second weight",
     "third": "third weight",
-    "together": "a document and the next together",
+    "together": "two neighbours in one component",
 }
 #: Maximum number of held-out documents checked for a component in common with the next one.
 NEIGHBOURS = 2000
@@ -52,7 +52,7 @@ class MixtureFitted(Fitted):
 
     kind, noun = "a mixture", "component"
     score = LOG_PREDICTIVE
-    no_mean = "components differ from sample to sample"
+    no_mean = "components differ between samples"
     titles: Mapping[str, str] = TITLES
 
     @cached_property

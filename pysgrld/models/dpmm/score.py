@@ -26,7 +26,10 @@ LOG_PREDICTIVE = Score(
     3,
     whole=True,
     unit="in nats for each document",
-    extra_counts=(("components", "components"), ("components_of_ten", "of ten documents or more")),
+    extra_counts=(
+        ("components", "components"),
+        ("components_of_ten", "with at least ten documents"),
+    ),
 )
 
 
@@ -64,7 +67,7 @@ class MixtureScorer(DensityScorer):
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():
-            raise NumericalError("the densities of the held-out documents are no numbers")
+            raise NumericalError("the densities of the held-out documents are not numbers (NaN)")
         return log_densities
 
     def average(self) -> Estimate:

@@ -489,7 +489,7 @@ class Mixture:
         if z.min() < 0 or z.max() + 1 != components or not c > 0:
             raise CheckpointError(
                 f"the checkpoint has {components} components, documents in {z.min()} to {z.max()} "
-                f"and a concentration of {c:g}: that is no state of a mixture"
+                f"and a concentration of {c:g}: this is not a valid state of a mixture"
             )
         self.step, self.concentration, self.z = step, c, z.copy()
         self._log_sticks = arrays["sticks.log_g"].copy()

@@ -35,15 +35,15 @@ VISITS_PER_CELL = 0.5
 MOST_ROWS = 2**31 - 1
 
 _GROUP = "Time (--model dtm)"
-_WALK = "words walk from slice to slice: --spread and --drift are their prior"
-_STORED = "the slices of documents are known when all have been read"
+_WALK = "word probabilities change from slice to slice; their prior is set by --spread and --drift"
+_STORED = "time slices can be formed only after all documents have been read"
 
 
 class DynamicModel(Model["DynamicOptions"]):
     """Dynamic topics."""
 
     name = "dtm"
-    summary = "dynamic topics: their words change from slice to slice of time"
+    summary = "dynamic topics, whose words change from time slice to time slice"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "walk")
     implied_by = frozenset({*algorithms, "time"})
     options: ClassVar[Mapping[str, Option]] = {
@@ -73,7 +73,7 @@ class DynamicModel(Model["DynamicOptions"]):
         "eta": _WALK,
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
-        "top-word-samples": "words of a topic are others in each slice",
+        "top-word-samples": "the words of a topic differ between slices",
         "observed-corpus": "give --holdout-corpus",
         "held-out-corpus": "give --holdout-corpus",
     }
@@ -101,8 +101,8 @@ class DynamicModel(Model["DynamicOptions"]):
             slices = FoundSlices(slices.by, names, begins, facts.slice_tokens)
             if facts.rows > MOST_ROWS:
                 raise UsageError(
-                    f"{facts.words:,} words in {len(names):,} slices are more than {MOST_ROWS:,}: use a "
-                    "smaller --max-vocab, or fewer --slices"
+                    f"{facts.words:,} words in {len(names):,} slices are more than the maximum of "
+                    f"{MOST_ROWS:,} rows; use a smaller --max-vocab, or fewer --slices"
                 )
         value["slices"] = tuple(slices)
         if value["starts"] is None:
@@ -125,9 +125,9 @@ class DynamicModel(Model["DynamicOptions"]):
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (
-            f"{len(names)} slices of time, {names[0]} to {names[-1]}"
+            f"{len(names)} time slices, {names[0]} to {names[-1]}"
             if len(names) > 1
-            else (f"one slice of time, {names[0]}: nothing can change")
+            else (f"there is only one time slice, {names[0]}, so no topic can change")
         )
         if few:
             line += f"; no document is from {', '.join(few[:5])}" + (

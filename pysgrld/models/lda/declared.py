@@ -59,8 +59,8 @@ class LDAModel(Model["LDAOptions"]):
         "keep-documents": Option(
             choice("on", "off"),
             "off; gibbs, cgs: on",
-            "on: the whole corpus in each iteration, and the topics of a document's tokens (ovb: its "
-            "proportions) continue from the last one",
+            "on: each iteration uses the whole corpus, and the topics of a document's tokens "
+            "(ovb: its proportions) continue from the iteration before",
             "Sampling",
             metavar="on|off",
         ),
@@ -124,22 +124,24 @@ class LDAModel(Model["LDAOptions"]):
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
-                "--eta learn is one prior for all words, --seed-words gives some another: leave one out"
+                "--eta learn sets one prior for all words, but --seed-words gives some words "
+                "another; leave out one of them"
             )
         if settings.get("keep-documents") == "on":
             for name in sorted({"minibatch", "corpus-size"} & set(settings)):
                 raise UsageError(
-                    f"--keep-documents on takes the whole corpus in each iteration: leave --{name} out"
+                    "--keep-documents on uses the whole corpus in each iteration; leave out "
+                    f"--{name}"
                 )
             exact = {"counts": "sampled", "kept-sweeps": 1}
             for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in settings):
                 if settings[name] != exact[name]:
                     raise UsageError(
-                        f"--keep-documents on counts topics as one sweep has drawn them, or draws would "
-                        f"be no longer of the posterior: leave --{name} out"
+                        "--keep-documents on counts the topics of a single sweep, because "
+                        f"otherwise draws would not come from the posterior; leave out --{name}"
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
-            raise UsageError(f"--keep-documents off does not apply to --algo {algo}: leave it out")
+            raise UsageError(f"--keep-documents off does not apply to --algo {algo}; leave it out")
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool

@@ -75,7 +75,10 @@ def chain(
         If no document has a weight.
     """
     if not isinstance(stream, Epochs):
-        raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
+        raise UsageError(
+            "a spherical admixture model weights words by the whole corpus, so it needs a stored "
+            "corpus"
+        )
     source = stream.source
     # a saved model does not include its documents
     if isinstance(source, Documents) and not len(source):
@@ -87,7 +90,7 @@ def chain(
         centre = mean_direction(source, stream.train, idf)
         if not centre.any():
             raise CorpusError(
-                "no document has a weight: every word is in all of them; use --weighting tf"
+                "all weights are 0, because every word occurs in all documents; use --weighting tf"
             )
     documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(

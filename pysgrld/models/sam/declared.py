@@ -35,15 +35,17 @@ STEP = (0.6, 30.0, 0.7)
 _GROUP = "Directions (--model sam)"
 #: Options of variational Bayes in presets, with enough steps for documents to converge.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
-_WHOLE = "held-out documents are scored whole"
-_STORED = "documents are weighed by how many have a word, so the corpus is stored first"
+_WHOLE = "held-out documents are scored as a whole"
+_STORED = (
+    "words are weighted by the number of documents that have them, so the corpus must be stored"
+)
 
 
 class SphericalModel(Model["SphericalOptions"]):
     """The spherical admixture model."""
 
     name = "sam"
-    summary = "spherical admixture: documents and topics as directions"
+    summary = "spherical admixture: documents and topics are directions"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "sphere")
     implied_by = frozenset(algorithms) | {"kappa"}
     options: ClassVar[Mapping[str, Option]] = {
@@ -76,8 +78,8 @@ class SphericalModel(Model["SphericalOptions"]):
         "theta-parametrisation": Option(
             choice("root", "flat"),
             "root",
-            "how proportions move: root (on the sphere of their square roots), flat (on the simplex, "
-            "reflected)",
+            "geometry of steps of proportions: root (on the sphere of their square roots), flat "
+            "(on the simplex, reflected)",
             _GROUP,
             metavar="root|flat",
             default="root",
@@ -88,9 +90,9 @@ class SphericalModel(Model["SphericalOptions"]):
     }
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": "the prior of topics is --sigma",
-        "warm-up": "it has none",
-        "top-word-samples": "words that a direction points away from count, too",
-        "counts": "its documents have no counts of topics",
+        "warm-up": "this model has no warm-up",
+        "top-word-samples": "a direction also has words that it points away from",
+        "counts": "documents of this model have no counts of topics",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,
@@ -100,7 +102,7 @@ class SphericalModel(Model["SphericalOptions"]):
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "20",
         "minibatch": "100",
-        "sweeps": "60 (trajectories of proportions; vi, svi: steps of their laws)",
+        "sweeps": "60 (trajectories of proportions; vi, svi: steps of their distributions)",
         "kept-sweeps": "20",
     }
     presets: ClassVar[Mapping[str, Preset]] = {
@@ -232,11 +234,11 @@ def check_room(topics: int, words: int) -> None:
         If there are more topics than words.
     """
     if words < 2:
-        raise CorpusError(f"--model sam needs two words at least: the vocabulary has {words}")
+        raise CorpusError(f"--model sam needs at least two words, but the vocabulary has {words}")
     if topics > words:
         raise UsageError(
-            f"--topics {topics} is above the {words} words of the vocabulary: more "
-            "directions than words cannot be identified"
+            f"--topics {topics} is more than the {words} words of the vocabulary; give at most as "
+            "many topics as words"
         )
 
 

@@ -36,7 +36,7 @@ LOG_PERPLEXITY = Score(
         (
             "log_perplexity_importance",
             "by importance sampling",
-            "every 20th sample; nearer to the truth, as proportions are fitted to each document",
+            "every 20th sample; more accurate, because proportions are fitted to each document",
         ),
     ),
 )
@@ -138,7 +138,7 @@ class LogPerplexity(DensityScorer):
     def _with_normaliser(self, logs: Doubles) -> Doubles:
         log_densities: Doubles = core.log_normaliser(len(self.words), self.options.kappa) + logs
         if not np.isfinite(log_densities).all():
-            raise NumericalError("the densities of the held-out documents are no numbers")
+            raise NumericalError("the densities of the held-out documents are not numbers (NaN)")
         return log_densities
 
     def update(self, key: Key, parts: Draw) -> float:

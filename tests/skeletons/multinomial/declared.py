@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ETA = 1.0
 
 _ONE_TOPIC = "all documents have one distribution over words"
-_WHOLE = "held-out documents are scored whole"
+_WHOLE = "held-out documents are scored as a whole"
 
 
 class MultinomialFamily(Model["MultinomialOptions"]):
