@@ -34,7 +34,7 @@ _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in ran
 
 
 class Rest(NamedTuple):
-    """The part of a bzip2 member that the threads did not decompress, and that one decoder must.
+    """The part of a bzip2 member that the threads left, and that a single decoder decompresses.
 
     Attributes
     ----------

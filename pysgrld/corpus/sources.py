@@ -63,7 +63,7 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary file next to a file of counts to that file's record."""
+    """Add to the record of a file of counts the vocabulary file that lies next to it."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 

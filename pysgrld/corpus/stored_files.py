@@ -128,7 +128,7 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Report an `OSError` on a file of a corpus as an error for a missing or unreadable file."""
+    """Turn an `OSError` from a file of a corpus into the error that the file is missing or unreadable."""
     part = path / name
     try:
         yield part

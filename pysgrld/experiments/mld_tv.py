@@ -216,7 +216,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], compared: Int64s, *, quick: bool
 ) -> list[str]:
-    """Return sentences on each sampler's final distance with its best step size."""
+    """Return sentences that state each sampler's final distance at its best step size."""
     text = []
     if quick:
         text.append("few trials and iterations: only that it works can be seen from this.")

@@ -211,7 +211,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the given words' probabilities in one sample, as `top_word_draws` yields them."""
+        """Return the given words' probabilities in one sample, in the layout of `top_word_draws`."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)

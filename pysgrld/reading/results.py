@@ -302,7 +302,7 @@ class Results(KeptSamples):
         return [] if self.former is None else self.former.replaced
 
     def seed_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return the names of a layer's topics with seed words, by topic number."""
+        """Return, by topic number, the names of those topics of a layer that have seed words."""
         return seed_names(self.options) if layer_index == 0 else {}
 
     def given_names(self, layer_index: int = 0) -> dict[int, str]:

@@ -343,7 +343,7 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
 
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
-    """Read a regular file of at most `limit` bytes, opened by `open_regular`.
+    """Open a regular file with `open_regular` and read it; it may have at most `limit` bytes.
 
     Parameters
     ----------

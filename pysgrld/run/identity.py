@@ -1,4 +1,4 @@
-"""Identity of a configuration, by which two configurations of the same run are recognised.
+"""Identity of a configuration: configurations with the same identity describe the same run.
 
 The identity consists of all options except the free ones, and of the fingerprint of the corpus.
 Reading options are compared by their resolved values, so that a release with other defaults counts

@@ -45,7 +45,7 @@ class SearchTeller(Watcher, Protocol):
 
 
 class DecidedSearch(NamedTuple):
-    """A search whose last rung is decided: its folder, its plan, and all rungs' lines."""
+    """A search that has decided its last rung: its folder, its plan, and the results of all rungs."""
 
     folder: Path
     plan: SearchPlan

@@ -20,7 +20,7 @@ from pysgrld.train.events import Position
 from pysgrld.train.request import Request, chosen_options
 from pysgrld.train.start import train
 
-#: Part of the seed that makes the division of the documents independent of others of the run.
+#: Added to the seed, so that the division of the documents is independent of other random numbers.
 _SEED = 1948
 #: Options of a run that the training on a half does not take over, in addition to options of reading.
 _OF_THE_RUN = frozenset({"out", "resume", "threads", "max-memory", "time-limit", "chain-id"})

@@ -50,7 +50,7 @@ class RunsError(SgmcError):
 
 @dataclass
 class Ended:
-    """A run's process; after its end, its exit code and the reason if it was stopped.
+    """A run's process, with its exit code once it has ended and the reason if it was stopped.
 
     ``silent`` is the number of seconds for which a process that was asked to stop has been
     inactive; ``life`` is the last state of the process that the system reported.

@@ -223,7 +223,7 @@ class DetailsCollector:
         return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
-        """Return the columns kept by default that few documents have, if there are too many columns.
+        """If there are too many columns, return those kept by default that only few documents have.
 
         Names that differ between documents are data, and each of their columns would be as long as
         the corpus.

@@ -110,7 +110,7 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a page as it declares, or as UTF-8 if it declares nothing or --encoding is given."""
+    """Decode a page in its declared encoding; use UTF-8 if it declares none or --encoding is given."""
     encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
     if options.encoding == UTF8 and says is not None:
         try:

@@ -254,7 +254,7 @@ class LDAModel(Model["LDAOptions"]):
     def short_chain(
         self, options: LDAOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a chain of a few sweeps with fixed alpha, as few sweeps would bias a learned alpha."""
+        """Start a chain of a few sweeps; alpha is fixed, because so few would bias a learned one."""
         if SAMPLERS[options.algo].draws and options.sweeps > self.short_sweeps:
             few = self.short_sweeps
             options = replace(options, sweeps=few, kept_sweeps=few - few // 2)

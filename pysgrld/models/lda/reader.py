@@ -123,7 +123,7 @@ class MeanFieldReader(Reader):
 
 
 class LDAFitted(AdmixtureFitted):
-    """A trained LDA run, for reading: topics over words.
+    """A trained LDA run that is opened for reading; its topics are distributions over words.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ class Comparison(NamedTuple):
 
     @property
     def news(self) -> dict[str, list[ComparedTopics]]:
-        """Topics by their `change`, with the greatest share first within each kind of change."""
+        """Topics grouped by their `change`; each group begins with the greatest share."""
         found: dict[str, list[ComparedTopics]] = {change: [] for change in CHANGES}
         for topic in sorted(self.topics, key=lambda t: -(t.share_right or t.share_left or 0.0)):
             found[topic.change].append(topic)

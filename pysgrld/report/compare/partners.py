@@ -171,7 +171,7 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Yield each topic that two or more topics of the other model make up, with these topics."""
+    """Yield each topic that is split into two or more topics of the other model, with these topics."""
     for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:

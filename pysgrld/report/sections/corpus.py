@@ -22,7 +22,7 @@ HALF = 0.5
 #: Maximum number of characters of a document's name on the map, for few and for many documents, and
 #: of all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
-#: Number of documents per block in reading names.
+#: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
 #: Number of share classes for each doubling of the length. A document without draws gets its
 #: interval from documents with draws in the same class.
