@@ -140,7 +140,9 @@ Examples:
 @plain("--mem", "the site's", "memory of a job: 64G", parse=_memory, metavar="SIZE")
 @plain("--partition", "the site's", "partition", parse=_name, metavar="NAME")
 @plain("--account", "the site's", "account", parse=_name, metavar="NAME")
-@plain("--array", "one job", "write an array of N jobs", parse=integer(1, MOST_JOBS), metavar="N")
+@plain(
+    "--array", "one job", "write a job array of N jobs", parse=integer(1, MOST_JOBS), metavar="N"
+)
 @plain(
     "--at-once",
     "all",

@@ -274,7 +274,7 @@ class Posterior:
             put_back({SUMS + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
-                f"the checkpoint has {self.samples} samples and a history of {len(history)}"
+                f"the checkpoint counts {self.samples} samples, but lists {len(history)} of them"
             )
         self._history = array("d", state[HISTORY].tolist())
         self.score = self._history[-1] if self._history else math.nan

@@ -332,7 +332,7 @@ def texts_of_folder(folder: Path) -> Folder:
     where = f" in it and {plural(below, 'folder')} below" if below else ""
     meaning = "a table with one document per row" if of_tables else "a document"
     if is_slack:
-        meaning = "the messages of a day in an export of Slack, with a document a message"
+        meaning = "one day of messages of a Slack export; each message is a document"
     remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {meaning}"]
     if listed_others:
         *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS

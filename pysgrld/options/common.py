@@ -189,7 +189,7 @@ SHARED: dict[str, Option] = {
                         "counts have words as rows and documents as columns, as 10x and R's tm "
                         "write them",
                         "Corpus", alone="on"),
-    "corpus-size": Option(integer(1, 2**53), "it is stored first, and counted",
+    "corpus-size": Option(integer(1, 2**53), "the corpus is stored and counted first",
                           "number of documents of a corpus that is read once, as a stream, "
                           "during training",
                           "Stream", metavar="D"),

@@ -183,8 +183,8 @@ def test_sums_of_no_samples_are_not_among_what_is_kept():
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("posterior.samples", np.array([2]), "has 2 samples and a history of 3"),
-        ("posterior.history", np.zeros(2), "has 3 samples and a history of 2"),
+        ("posterior.samples", np.array([2]), "counts 2 samples, but lists 3 of them"),
+        ("posterior.history", np.zeros(2), "counts 3 samples, but lists 2 of them"),
         ("posterior.sum.phi", None, r"lacks array 'posterior\.sum\.phi'"),
         ("posterior.sum.phi", np.zeros((3, 3)), r"posterior\.sum\.phi.* this run needs float64"),
     ],

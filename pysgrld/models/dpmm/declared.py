@@ -62,7 +62,7 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-stick-step": Option(
             real(0.0, 1e6),
             "0.1; sgrld: 0.005",
-            "scir, sgrld: first step size of the sticks; decays like --step-size",
+            "scir, sgrld: first step size of the component weights; decays like --step-size",
             _GROUP,
             metavar="A",
         ),

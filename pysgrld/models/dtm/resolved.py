@@ -36,7 +36,7 @@ class DynamicOptions(Resolved):
         slices = FoundSlices(*self.slices)
         if len({len(part) for part in slices[1:]}) > 1:
             raise CheckpointError(
-                "config.json is damaged: option slices has lists of different lengths; restore it"
+                "config.json is damaged: the lists of 'slices' differ in length; restore the file"
             )
         return slices
 

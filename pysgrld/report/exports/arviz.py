@@ -126,7 +126,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
     if first.fitted.samples > len(steps):
         n_samples = plural(first.fitted.samples, "sample")
-        shape += f" (stored of {n_samples}; set the number with --samples in training)"
+        shape += f" (of {n_samples}; set the number of stored samples with --samples in training)"
     if first.fitted.no_mean:
         shape += f", without topics: {first.fitted.no_mean}"
     else:
