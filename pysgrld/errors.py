@@ -159,6 +159,10 @@ class ConvergenceWarning(UserWarning):
     """A model was fitted, but would still change with more iterations."""
 
 
+#: What a log line says of tokens whose words the vocabulary lacks.
+IGNORED = "ignored: not "
+
+
 class UnknownWordsWarning(UserWarning):
     """Texts have words unknown to the model, which were left out."""
 

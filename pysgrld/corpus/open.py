@@ -35,7 +35,7 @@ from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.survey import Survey, survey
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
-from pysgrld.errors import CorpusError, Interrupted, Log, Message, Severity, no_log, plural
+from pysgrld.errors import IGNORED, CorpusError, Interrupted, Log, Message, Severity, no_log, plural
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
@@ -575,7 +575,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
                 f"among the {n_words} of the run's vocabulary, which has no stop words or "
                 "rare words"
             )
-        lexicon.log(f"{lexicon.unknown:,} of {total} ignored: not {where}")
+        lexicon.log(f"{lexicon.unknown:,} of {total} {IGNORED}{where}")
 
 
 def grown(array: Int64s, size: int) -> Int64s:

@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.core.arithmetic import log
 from pysgrld.core.draws import at_words
 from pysgrld.corpus.minibatches import compact
-from pysgrld.errors import UnknownWordsWarning, UsageError
+from pysgrld.errors import IGNORED, UnknownWordsWarning, UsageError
 from pysgrld.estimators.base import by_parameters, is_number
 from pysgrld.estimators.fitting import Progress, jobs
 from pysgrld.estimators.inputs import column_names
@@ -83,9 +83,9 @@ class CountModel(TopicModel):
             counted, names = self._known_documents(X, lambda line, *_: left_out.append(line)), None
             documents, words = self._documents(counted, self.n_features_in_)
         for line in left_out:
-            if "tokens left out" in line and not self._told_of_words:
+            if IGNORED in line and not self._told_of_words:
                 self._told_of_words = True
-                line = line.replace("of the run (nor", "of the model (nor")
+                line = line.replace("of the run's vocabulary", "of the model's vocabulary")
                 warnings.warn(f"X: {line}", UnknownWordsWarning, stacklevel=3)
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:

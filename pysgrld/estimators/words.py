@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import CorpusError, Log, UsageError, no_log, plural
+from pysgrld.errors import IGNORED, CorpusError, Log, UsageError, no_log, plural
 from pysgrld.estimators.inputs import MOST_WORDS, column_names, counts_in, is_annotated
 from pysgrld.types import Array, Documents
 
@@ -258,10 +258,7 @@ def counted_tokens(
     total = sum(map(len, tokens))
     if (n_omitted := total - documents.tokens) > 0:
         n_known = plural(len(words), "word")
-        log(
-            f"{n_omitted:,} of {plural(total, 'token')} ignored: not among the {n_known} of the "
-            "model"
-        )
+        log(f"{n_omitted:,} of {plural(total, 'token')} {IGNORED}among the {n_known} of the model")
     return documents
 
 

@@ -54,6 +54,10 @@ class _Silent:
 def choices_of_run(results: Results) -> Choices:
     """Return the options with which the halves of a run's documents are trained.
 
+    Parameters
+    ----------
+    results : Results
+
     Raises
     ------
     UsageError
@@ -71,6 +75,10 @@ def choices_of_run(results: Results) -> Choices:
 
 def corpus_of_run(results: Results) -> Corpus:
     """Return the training corpus of a run.
+
+    Parameters
+    ----------
+    results : Results
 
     Raises
     ------

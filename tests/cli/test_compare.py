@@ -111,7 +111,10 @@ def test_runs_without_samples_and_of_other_families_are_compared(two):
     two("train", BIBLE, "--model", "sam", "-k", "4", "--iterations", "20", "-q", "--out", "sam")
     two("train", BIBLE, "--layers", "6,3", "--iterations", "20", "-q", "--out", "deep")
     done = two("compare", "ovb", LEFT)
-    assert "Of the left run the current topics are compared: ovb has no samples." in done.stdout
+    assert (
+        "For the left run, the current topics are compared, because ovb has no samples."
+        in done.stdout
+    )
     directions = json.loads(two("compare", "sam", LEFT, "--json").stdout)
     assert directions["signed"] is True
     assert directions["score"] is None

@@ -67,7 +67,7 @@ def test_names_that_a_person_gave_stay_unless_forced(run):
         ("echo no key >&2; exit 3", "the command ended with 3: no key"),
         ("true", "the command printed nothing"),
         ("printf '\\033\\n'", "the command printed nothing"),
-        ("printf '%0300d' 7", "a line of 300 letters: 200 at most"),
+        ("printf '%0300d' 7", "the command printed a line of 300 characters; the maximum is 200"),
         ("no-such-program", "ended with 127"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_command_that_prints_without_an_end_is_read_no_further(run):
     assert naming.asked("yes machine", "") == ("machine", "")
     name_, why = naming.asked("tr '\\0' x < /dev/zero", "")
     assert name_ is None
-    assert "a line of 8,192 letters: 200 at most" in why
+    assert "the command printed a line of 8,192 characters; the maximum is 200" in why
 
 
 def test_a_background_child_that_holds_the_pipe_is_not_waited_for(run, tmp_path):
@@ -152,4 +152,4 @@ def test_the_page_says_which_command_named_topics(run):
     out = run.parent / "page.html"
     done = CliRunner().invoke(main, ["report", str(run), "-o", str(out)])
     assert done.exit_code == 0, done.output
-    assert "of 8 topics, by the command 'echo machine'" in out.read_text()
+    assert "of 8 topics, named by the command 'echo machine'" in out.read_text()

@@ -73,7 +73,7 @@ def test_eval_counts_unknown_words_and_documents_that_cannot_be_split(trained, t
     done = trained("eval", "--corpus", tmp_path / "new.txt", "--json")
     found = parsed(done)
     assert (found["documents"], found["dropped"]) == (2, 2)
-    assert "2 of 9 tokens left out, not among the " in done.stderr
+    assert "2 of 9 tokens ignored: not among the " in done.stderr
     trained("eval", "--corpus", tmp_path / "new.txt", "-q")
 
 

@@ -188,7 +188,7 @@ def test_an_extra_state_is_ignored_with_a_warning(copied, trials, caplog):
     (checkpoints(copied)[0] / "state-0001-of-0002.safetensors").write_bytes(b"x")
     found = opened(copied).load_checkpoint(required=True)
     assert found.path == checkpoints(copied)[0]
-    assert "ignored: state-0001-of-0002.safetensors" in caplog.text
+    assert "ignored files that sgmc did not write: state-0001-of-0002.safetensors" in caplog.text
     trials()
 
 
@@ -198,7 +198,7 @@ def test_exchanged_states(copied, trials):
     one.rename(copied / "x")
     two.rename(one)
     (copied / "x").rename(two)
-    refused(copied, "size|SHA-256")
+    refused(copied, "bytes|SHA-256")
     assert opened(copied).load_checkpoint(required=True).path == checkpoints(copied)[2]
     trials()
 
@@ -212,7 +212,7 @@ def test_the_state_of_another_run(copied, whole, trials, tmp_path):
     train_here(other, seed=4)
     newest = checkpoints(copied)[0]
     shutil.copy(checkpoints(other)[0] / STATE, newest / STATE)
-    refused(copied, "size|SHA-256")
+    refused(copied, "bytes|SHA-256")
     shutil.copy(checkpoints(other)[0] / MANIFEST, newest / MANIFEST)
     done = train_command(copied, "--iterations", "45", code=78)
     assert "--seed: 4 -> 3" in done.stderr

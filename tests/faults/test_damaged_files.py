@@ -62,7 +62,8 @@ def test_a_training_corpus_that_was_changed_is_named_with_the_file(copied, trial
     for command in (["topics", "run"], ["report", "run", "-o", "page.html"]):
         said = sgmc(copied, *command).stderr
         assert (
-            "its training corpus cannot be used: run/corpus: a damaged corpus (counts.npy" in said
+            "its training corpus cannot be used: run/corpus: the corpus is damaged (counts.npy"
+            in said
         )
         trials()
 
@@ -79,7 +80,7 @@ def test_a_pipe_is_not_waited_for_where_a_file_is_hashed(copied, trials):
     with pytest.raises(CheckpointError, match=r"word-counts.npy: is not a regular file"):
         read_word_counts(copied / "run", config, config["corpus"]["words"])
     piped(copied / "run/holdout/observed/counts.npz")
-    assert "counts.npz is no regular file" in sgmc(copied, "eval", "run", code=65).stderr
+    assert "counts.npz is not a regular file" in sgmc(copied, "eval", "run", code=65).stderr
     trials(3)
 
 

@@ -155,7 +155,7 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
         other = record(run), (run / "log.jsonl").read_bytes()
     child.kill(signal.SIGCONT)
     assert child.wait() == 74, child.stderr
-    assert "was removed, or taken over" in child.stderr
+    assert "was removed or taken over" in child.stderr
     if how == "replaced":
         assert (record(run), (run / "log.jsonl").read_bytes()) == other
     else:

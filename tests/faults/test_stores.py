@@ -125,7 +125,7 @@ def test_a_copy_to_the_name_of_an_interrupted_build_leaves_its_work(
     assert files(tmp_path / ".s.tmp") == before
     shutil.rmtree(tmp_path / "s")
     said = sgmc(tmp_path, "corpus", "build", stopped, "-o", "s", *OPTIONS).stderr
-    assert "resuming after" in said
+    assert "resuming: " in said
     assert not (tmp_path / ".s.tmp").exists()
     trials()
 
@@ -282,7 +282,9 @@ def test_a_stored_corpus_that_was_changed_is_refused(edit, whose, text, tmp_path
     sgmc(tmp_path, "corpus", "info", place, "--verify")
     change(tmp_path / place)
     done = sgmc(tmp_path, *line, "--holdout", "10", "--iterations", "9", code=65)
-    assert f"{place}: a damaged corpus ({name} was changed since it was written)" in done.stderr
+    assert (
+        f"{place}: the corpus is damaged ({name} was changed since it was written)" in done.stderr
+    )
     assert sgmc(tmp_path, "corpus", "info", place, code=65).stderr == done.stderr
     left_out = {f"corpus/{name}", "log.jsonl", "status.json"}
     after = files(tmp_path / "o")
@@ -353,7 +355,7 @@ def test_a_build_that_is_killed_after_its_reading_goes_on_at_the_next_start(fork
         assert child.wait() == -signal.SIGKILL, child.stderr
         done = (forks.folder / name).exists()
         if not done:
-            assert "resuming after 90 documents" in forks(*build, name)
+            assert "resuming: 90 documents already read" in forks(*build, name)
         assert known(forks.folder / name) == whole
         nth += max(1, 90 // n)
         trials()

@@ -175,7 +175,7 @@ def test_a_truncated_dump_is_refused_with_the_articles_before_it(tmp_path, trial
     whole = (HEAD + PAGE % ("bread " * 40) * 500 + "</mediawiki>").encode()
     path = tmp_path / "cut.xml"
     path.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(CorpusError, match="ends early") as found:
+    with pytest.raises(CorpusError, match="is incomplete") as found:
         open_corpus([str(path)], CorpusOptions(), store=tmp_path / "store")
     articles = path.read_bytes().count(b"</page>")
     assert f"(after {articles} article" in str(found.value)

@@ -295,7 +295,7 @@ def test_a_port_that_is_taken_is_refused_or_another_is_used(folder, monkeypatch)
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(
-            OutputError, match=f"^--port {port}: Address already in use; name another"
+            OutputError, match=f"^--port {port}: Address already in use; choose another port"
         ):
             PageServer(folder, port, print)
         monkeypatch.setattr(page_server, "PORT", port)

@@ -203,5 +203,5 @@ def test_what_is_no_state_of_this_run_is_refused_by_name(name, value, said):
 def test_less_than_no_sample_is_refused():
     """Also without held-out documents, where no history tells. Red with: a mean over -1 samples."""
     kept = posterior(scored=False)
-    with pytest.raises(CheckpointError, match="has -1 samples"):
+    with pytest.raises(CheckpointError, match="counts -1 samples"):
         kept.restore(kept.arrays() | {"posterior.samples": np.array([-1])})

@@ -134,7 +134,7 @@ def test_a_saved_model_is_the_same_when_loaded(fitted, counts, tmp_path):
     loaded = LDA.load(tmp_path / "run")
     assert loaded.components_.tobytes() == fitted.components_.tobytes()
     assert loaded.transform(counts).tobytes() == fitted.transform(counts).tobytes()
-    with pytest.raises(OutputError, match=r"name another folder$"):
+    with pytest.raises(OutputError, match=r"choose another folder$"):
         fitted.save(tmp_path / "run")
 
 

@@ -92,7 +92,7 @@ def test_an_empty_text_keeps_its_label():
         (lambda: LDA(2).fit([["a", b"text"]]), "give a list of texts, or"),
         (
             lambda: LDA(2, warm_up=0, **QUICK).fit(np.eye(3)).transform(TEXTS),
-            "^X is texts, and the model knows no words: fit it to",
+            "^X has texts, but the model has no words; fit it to",
         ),
     ],
 )
@@ -151,7 +151,9 @@ def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
 def test_words_that_partial_fit_does_not_know_are_said_once():
     """Red with: words left out without a word; a warning at each of a thousand minibatches."""
     model = LDA(2, warm_up=0, **QUICK).fit(TEXTS)
-    with pytest.warns(UnknownWordsWarning, match=r"^X: 1 of 2 tokens left out, .* of the model \("):
+    with pytest.warns(
+        UnknownWordsWarning, match=r"^X: 1 of 2 tokens ignored: .* of the model\'s vocabulary"
+    ):
         model.partial_fit(["zebra moon"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

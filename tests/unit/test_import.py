@@ -93,9 +93,8 @@ def test_commands_import_no_module_that_they_do_not_need(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def test_the_entry_point_ends_with_the_exit_code_of_the_command():
+def test_the_entry_point_ends_with_the_exit_code_of_the_command(tmp_path):
     """Red with: an error lost in the shortened end of the process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pysgrld", "no-such-command"], capture_output=True, check=False
-    )
+    line = [sys.executable, "-m", "pysgrld", "no-such-command"]
+    done = subprocess.run(line, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 2

@@ -95,7 +95,7 @@ class BadDocuments:
         """
         if not self.skip:
             raise CorpusError(
-                f"{message} (--on-bad-document skip skips such documents)", path, line
+                f"{message}; skip such documents with --on-bad-document skip", path, line
             )
         self.skipped[reason] += 1
 
