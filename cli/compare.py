@@ -287,8 +287,7 @@ def _show(comparison: Comparison) -> None:
     wide = max(6, *(len(topic.numbers) for topic in comparison.topics))
     wide = min(wide, 24)
     echo(
-        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one "
-        "topic only"
+        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one alone"
     )
     for topic in comparison.topics:
         _show_topic(comparison, topic, wide, columns)

@@ -58,8 +58,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
         return
     if not found:
         raise MissingInputError(
-            f"{root}: there is no run here; train one with 'sgmc train CORPUS', or give the "
-            "folder of runs"
+            f"{root}: no run found; train one with 'sgmc train CORPUS', or give the folder of runs"
         )
     from pysgrld.search.show import search_of
 

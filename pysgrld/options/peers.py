@@ -264,7 +264,7 @@ MODELS_OF_PEERS = {
     "keyatm": "train with --model lda --seed-words FILE",
     "slda": "no model predicts a column; 'sgmc effect' shows how topics depend on it",
     "llda": "no model ties topics to labels; --seed-words FILE guides topics by words",
-    "bertopic": "sgmc does not cluster embeddings; train with --model lda, which counts words",
+    "bertopic": "embeddings are not clustered; train with --model lda, which counts words",
 }
 
 

@@ -58,11 +58,11 @@ def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--keep-documents", "on", "--minibatch", "5"), "leave --minibatch out"),
-        (("--keep-documents", "on", "--corpus-size", "900"), "leave --corpus-size out"),
+        (("--keep-documents", "on", "--minibatch", "5"), "leave out --minibatch"),
+        (("--keep-documents", "on", "--corpus-size", "900"), "leave out --corpus-size"),
         (("--algo", "gibbs", "--keep-documents", "off"), "does not apply to --algo gibbs"),
-        (("--keep-documents", "on", "--counts", "rao-blackwell"), "leave --counts out"),
-        (("--keep-documents", "on", "--kept-sweeps", "3"), "leave --kept-sweeps out"),
+        (("--keep-documents", "on", "--counts", "rao-blackwell"), "leave out --counts"),
+        (("--keep-documents", "on", "--kept-sweeps", "3"), "leave out --kept-sweeps"),
     ],
 )
 def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said):

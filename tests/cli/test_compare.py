@@ -95,7 +95,7 @@ def test_names_are_carried_to_the_same_topics(two, tmp_path):
     (named / "labels.json").write_text('{"1": "kings", "5": "gospel"}')
     (copy / "labels.json").write_text('{"5": "mine"}')
     done = two("compare", named, copy, "--carry-labels")
-    assert f"{copy}/labels.json: 1 name carried" in done.stderr
+    assert f"{copy}/labels.json: 1 name copied" in done.stderr
     assert (
         "existing names are unchanged: 5 'mine'; replace them with --replace-labels" in done.stderr
     )

@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
     ("options", "said"),
     [
         (["--layers", "8,16"], "layer 2 has 16 topics, more than the 8 of layer 1"),
-        (["--layers", "9,8,7,6,5,4,3,2,1"], "9 layers: at most 8"),
+        (["--layers", "9,8,7,6,5,4,3,2,1"], "9 layers; the maximum is 8"),
         (["--layers", "8,x"], "not a whole number"),
         (["--layers", ""], "not a whole number"),
         (["--layers", "8,4", "-k", "8"], "--layers and --topics both"),
@@ -202,7 +202,10 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
         ),
         (["--scale-weight", "1,1,0"], "--scale-weight does not apply to --algo scir"),
         (["--sweeps", "4", "--kept-sweeps", "5"], "--kept-sweeps 5 is above --sweeps 4"),
-        (["--preset", "dlda-2017", "--algo", "scir"], "--preset dlda-2017 is for --algo tlasgr"),
+        (
+            ["--preset", "dlda-2017", "--algo", "scir"],
+            "--preset dlda-2017 applies only to --algo tlasgr",
+        ),
     ],
 )
 def test_bad_options_are_one_line_before_anything_is_read(sgmc, options, said):

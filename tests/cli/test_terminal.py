@@ -136,7 +136,7 @@ def test_runs_are_listed(sgmc, tmp_path):
 
 
 def test_a_folder_without_runs_is_told(sgmc):
-    assert "there is no run here" in sgmc("runs", code=66).stderr
+    assert "no run found" in sgmc("runs", code=66).stderr
     assert sgmc("runs", "--json").stdout.strip() == "[]"
 
 

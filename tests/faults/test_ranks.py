@@ -393,7 +393,7 @@ def test_a_launcher_of_another_library_is_refused(folder, variable, trials):
         command, cwd=folder, env=env, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 64, ended.stderr
-    assert "the launcher started 4 processes, the library (" in ended.stderr
+    assert "the launcher started 4 processes, but the MPI library (" in ended.stderr
     assert [p.name for p in folder.iterdir()] == ["corpus.txt"]
     trials()
 
@@ -457,7 +457,7 @@ def test_a_rank_of_an_older_processor_is_met(folder, alone, trials):
     ("options", "message"),
     [
         (("--algo", "cgs"), "--mpi: --algo cgs draws the topics of all tokens one after the other"),
-        (("--model", "sam"), "--mpi: --model sam is trained by one process"),
+        (("--model", "sam"), "--mpi: --model sam is trained by a single process"),
         (("--chains", "2"), "--mpi trains a single chain"),
     ],
 )

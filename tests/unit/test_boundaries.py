@@ -117,7 +117,7 @@ def test_short_chains_take_no_more_than_a_tenth_of_an_expected_run():
 
 def test_a_model_has_at_most_eight_layers():
     assert widths("9,8,7,6,5,4,3,2") == (9, 8, 7, 6, 5, 4, 3, 2)
-    with pytest.raises(UsageError, match="9 layers: at most 8"):
+    with pytest.raises(UsageError, match="9 layers; the maximum is 8"):
         widths("9,8,7,6,5,4,3,2,1")
 
 

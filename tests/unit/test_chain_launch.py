@@ -40,7 +40,9 @@ def test_one_of_several_processes_without_mpi_is_refused():
 
 def test_a_library_that_sees_fewer_processes_is_refused():
     check_launch(Launch(1, 4), 4, "MPICH 5")
-    with pytest.raises(LaunchError, match=r"started 4 processes, the library \(MPICH 5\) sees 1"):
+    with pytest.raises(
+        LaunchError, match=r"started 4 processes, but the MPI library \(MPICH 5\) sees 1"
+    ):
         check_launch(Launch(1, 4), 1, "MPICH 5")
 
 
@@ -48,8 +50,8 @@ def test_a_library_that_sees_fewer_processes_is_refused():
     ("options", "said"),
     [
         ({"algo": "cgs"}, "--algo cgs draws the topics of all tokens one after the other"),
-        ({"model": "dpmm"}, "--model dpmm is trained by one process"),
-        ({"model": "sam"}, "--model sam is trained by one process"),
+        ({"model": "dpmm"}, "--model dpmm is trained by a single process"),
+        ({"model": "sam"}, "--model sam is trained by a single process"),
         ({"corpus-size": 100}, "build the corpus first"),
     ],
 )

@@ -86,8 +86,8 @@ def test_ranks_that_wait_are_told_so_once():
     ((after, line),) = said(Members(8, 0.1, 0.7)).items()
     assert after == 1 + LOOKED_AT
     assert line == (
-        "a minibatch of 400 documents keeps about 1 rank busy; more wait: with 8, 10 % of the time is "
-        "work that they share; use fewer ranks, or a new run --minibatch 3600 or more"
+        "a minibatch of 400 documents keeps only about 1 rank busy: with 8, 10 % of the time is "
+        "work that is shared; use fewer ranks, or train a new run with --minibatch 3600 or more"
     )
 
 

@@ -241,7 +241,7 @@ def test_what_is_found_is_read_again(tmp_path):
     [
         (b"", "has no phrase"),
         (b"# none\n\n", "has no phrase"),
-        (b"new york\nnew\n", "'new' has 1 word: a phrase has 2 to 10"),
+        (b"new york\nnew\n", "'new' has 1 word, but a phrase has 2 to 10"),
         (b"aa " * 400_000, "has 400,000 words"),
         (b"new york-city\n", "can never occur"),
         (b"vitamin c\n", "can never occur"),

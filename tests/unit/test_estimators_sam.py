@@ -81,7 +81,7 @@ def test_a_model_that_was_saved_reads_documents_alike(fitted, tmp_path):
             UsageError,
             "X has 1 feature.*needs at least 2 words",
         ),
-        (np.eye(3), {"n_components": 4}, UsageError, "above the 3 words"),
+        (np.eye(3), {"n_components": 4}, UsageError, "is more than the 3 words"),
         (np.eye(3), {"kappa": 0}, UsageError, "kappa > 0"),
         (np.eye(3), {"weighting": "idf"}, UsageError, "weighting in tf-idf, tf"),
         (np.eye(3), {"algo": "scir"}, UsageError, "algo in sggmc"),

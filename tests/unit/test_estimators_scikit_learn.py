@@ -186,5 +186,5 @@ def test_containers_are_chosen_as_scikit_learn_does():
 def test_what_is_not_fitted_is_said_in_scikit_learns_words_too(estimator):
     with pytest.raises(NotFittedError, match="not fitted"):
         check_is_fitted(estimator)
-    with pytest.raises(NotFittedError, match="is not fitted yet: call fit first"):
+    with pytest.raises(NotFittedError, match="is not fitted yet; call fit first"):
         estimator.topics_frame()

@@ -125,7 +125,7 @@ def test_tokens_that_nobody_knows_are_left_out_and_said_once(fitted):
         fitted.transform([["zebra", "moon"]]), fitted.transform([["moon"]])
     )
     model = LDA(2, total_samples=20, **QUICK).partial_fit(TOKENS)
-    with pytest.warns(UnknownWordsWarning, match="1 of 2 tokens left out, not among the 6 words"):
+    with pytest.warns(UnknownWordsWarning, match="1 of 2 tokens ignored: not among the 6 words"):
         model.partial_fit([["zebra", "moon"]])
 
 
@@ -162,7 +162,7 @@ def test_what_names_no_columns_is_refused(vocabulary):
 
 
 def test_a_vocabulary_of_another_size_and_a_table_of_texts_are_refused():
-    with pytest.raises(UsageError, match="vocabulary has 2 words, X 6 columns"):
+    with pytest.raises(UsageError, match="vocabulary has 2 words, but X has 6 columns"):
         LDA(2, **QUICK).fit(COUNTS, vocabulary=["a", "b"])
     with pytest.raises(UsageError, match=r"give the column of texts, such as X\['text'\]"):
         LDA(2, **QUICK).fit(pd.DataFrame({"id": ["a", "b"], "text": ["one two", "three"]}))
@@ -343,7 +343,7 @@ def test_known_words_grow_nothing():
 @pytest.mark.parametrize(
     ("make", "x", "said"),
     [
-        (lambda: LDA(2, total_samples=20).partial_fit(COUNTS), TOKENS, "knows no words"),
+        (lambda: LDA(2, total_samples=20).partial_fit(COUNTS), TOKENS, "has no words"),
         (lambda: LDA(2, total_samples=20).partial_fit(TOKENS), COUNTS, "X has no words"),
         (lambda: DeepLDA((2, 1), total_samples=20).partial_fit(TOKENS), TOKENS, "layers"),
     ],

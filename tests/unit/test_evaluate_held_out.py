@@ -119,6 +119,6 @@ def test_pair_keeps_rows_that_have_tokens_in_both_parts():
 
 def test_pair_of_unequal_numbers_of_documents_is_refused():
     with pytest.raises(
-        CorpusError, match="observed corpus has 1 document and the held-out corpus 2"
+        CorpusError, match="observed corpus has 1 document but the held-out corpus has 2"
     ):
         pair(documents({0: 1}), documents({0: 1}, {0: 1}))

@@ -93,16 +93,18 @@ def test_what_is_typed_elsewhere_on_the_page_is_in_the_table():
     }.items(),
 )
 def test_an_option_of_another_tool_is_named_as_it_is_here(option, here):
-    assert f"error: {option} is {here} here" in said("train", "x.txt", option, "5")
+    assert f"error: use {here} instead of {option}" in said("train", "x.txt", option, "5")
 
 
 def test_an_option_of_this_command_is_named_alone_and_one_of_training_with_it():
-    assert "--num-words is --top here" in said("topics", "--num-words", "5")
-    assert "--random-state is 'sgmc train --seed' here" in said("topics", "--random-state", "5")
+    assert "use --top instead of --num-words" in said("topics", "--num-words", "5")
+    assert "use 'sgmc train --seed' instead of --random-state" in said(
+        "topics", "--random-state", "5"
+    )
 
 
 def test_what_has_nothing_like_it_says_why():
-    assert "no --preserve-case here: text is" in said("train", "--preserve-case", "x")
+    assert "sgmc has no --preserve-case: " in said("train", "--preserve-case", "x")
 
 
 def test_an_option_that_is_unlike_all_of_ours_gets_no_guess():
@@ -126,7 +128,7 @@ def test_an_option_that_is_unlike_all_of_ours_gets_no_guess():
     }.items(),
 )
 def test_a_command_of_another_tool_is_named_as_it_is_here(command, here):
-    assert f"error: '{command}' is 'sgmc {here}' here" in said(command)
+    assert f"error: use 'sgmc {here}' instead of '{command}'" in said(command)
 
 
 @pytest.mark.parametrize(
@@ -140,21 +142,23 @@ def test_a_command_of_another_tool_is_named_as_it_is_here(command, here):
 )
 def test_a_parameter_of_another_tool_is_named_as_it_is_here(model, name, here):
     """Red with: Python's own message, which names nothing that is there."""
-    with pytest.raises(TypeError, match=f"{name} is {here} here"):
+    with pytest.raises(TypeError, match=f"use {here} instead of {name}"):
         model(**{name: 5})
-    with pytest.raises(ValueError, match=f"{name} is {here} here"):
+    with pytest.raises(ValueError, match=f"use {here} instead of {name}"):
         model().set_params(**{name: 5})
 
 
 def test_a_parameter_that_nobody_knows_is_answered_with_those_that_there_are():
-    with pytest.raises(TypeError, match="invalid parameter 'foo' for LDA: there are n_components"):
+    with pytest.raises(
+        TypeError, match="invalid parameter 'foo' for LDA: the parameters are n_components"
+    ):
         LDA(foo=1)
 
 
 @pytest.mark.parametrize("name", [*MODELS_OF_PEERS, "keyATM", "HDP"])
 def test_models_of_other_tools_are_answered(name):
     """Red with: a bare list of the models that there are."""
-    with pytest.raises(UsageError, match=rf"no model {name} here: .{{20}}"):
+    with pytest.raises(UsageError, match=rf"sgmc has no model {name}: .{{20}}"):
         OPTIONS["model"].parse(name)
     assert OPTIONS["model"].parse("lda") == "lda"
 
@@ -178,7 +182,7 @@ def test_methods_of_peers_are_answered_with_ours():
     for name, (method, _) in METHODS_OF_PEERS.items():
         assert not hasattr(model, name)
         assert not method or hasattr(LDA, method) or method == "components_", name
-    with pytest.raises(AttributeError, match=r"^get_topic_info is summary_frame here$"):
+    with pytest.raises(AttributeError, match=r"^use summary_frame instead of get_topic_info$"):
         model.get_topic_info()
     with pytest.raises(AttributeError, match="sgmc has no reduce_topics: fit again with a smaller"):
         model.reduce_topics(5)

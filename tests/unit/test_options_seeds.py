@@ -91,7 +91,7 @@ def test_no_family_has_an_option_that_is_spelled_where_nobody_looks():
         ('{"a": ["b"', "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         (b"a: b\nc: \xff", r"seeds:2: the file is not UTF-8; save it as UTF-8"),
-        (f"{'a' * 300}: b", "has 300 letters"),
+        (f"{'a' * 300}: b", "has 300 characters"),
         (b"a: b " * (4 << 20), "is larger than"),
     ],
 )

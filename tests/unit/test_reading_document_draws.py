@@ -137,6 +137,9 @@ def test_topics_of_tokens_have_the_law_of_the_documents_draws(opened, name, at):
 
 def test_tokens_of_some_models_have_no_topics(opened):
     """Red with: proportions rounded to tokens."""
-    for name, said in (("sam", "a spherical admixture model have no topics"), ("ovb", "no topics")):
+    for name, said in (
+        ("sam", "a spherical admixture model does not assign topics"),
+        ("ovb", "no topics"),
+    ):
         with pytest.raises(UsageError, match=said):
             opened(name).fitted.token_topics(some(opened(name)), np.arange(12), 0)

@@ -230,8 +230,8 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
     [
         (["--part", "3/2", "-o", "p/"], "is not of the form I/N"),
         (["--part", "x", "-o", "p/"], "is not of the form I/N"),
-        (["--part", "1/2", "-o", "x.csv"], "require a folder of parts: give -o DIR/"),
-        (["--format", "csv"], "require a folder of parts: give -o DIR/"),
+        (["--part", "1/2", "-o", "x.csv"], "require a folder of parts; give -o DIR/"),
+        (["--format", "csv"], "require a folder of parts; give -o DIR/"),
         (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of other jobs"),
         (
             ["--top", "3", "-o", "p/", "--format", "csv"],

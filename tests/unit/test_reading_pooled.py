@@ -180,7 +180,7 @@ def test_the_command_tells_both_statements(folder, tmp_path):
     assert "chains" not in alone
     assert all("found" not in topic for topic in alone["topics"])
     said = run("infer", folder, folder.parent / "corpus.jsonl", "-o", tmp_path / "i.csv")
-    assert "3 chains: each topic: mean of the chains that have it" in said.stderr
+    assert "3 chains: each topic is the mean of the chains that have it" in said.stderr
     rows = np.loadtxt(tmp_path / "i.csv", delimiter=",", skiprows=1, usecols=range(1, K + 1))
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-5)
 

@@ -153,7 +153,7 @@ def test_a_run_without_held_out_documents_says_what_to_give(saved):
 def test_find_names_what_is_not_there(tmp_path):
     with pytest.raises(MissingInputError, match="nowhere: is not a run"):
         find_folder("nowhere", tmp_path)
-    with pytest.raises(MissingInputError, match="there is no run here"):
+    with pytest.raises(MissingInputError, match="no run found"):
         find_folder(None, tmp_path)
 
 

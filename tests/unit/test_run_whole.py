@@ -137,7 +137,7 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     check_outputs([file], force=True)
     with pytest.raises(OutputError, match="--force replaces it"):
         check_outputs([tmp_path / "none", file], force=False)
-    with pytest.raises(OutputError, match="is a folder; name a file"):
+    with pytest.raises(OutputError, match="is a folder; give the name of a file"):
         check_outputs([empty], force=True)
     for name in ("config.json", "meta.json"):  # of a person's own project
         (tmp_path / name).write_text("{}")
