@@ -168,7 +168,7 @@ class Screen(logging.Handler):
         self._line(
             "corpus",
             f"{corpus['name']}: {plural(corpus['training_documents'], 'training document')}, "
-            + (f"{held:,} held-out, " if held else "")
+            + (f"{held:,} held out, " if held else "")
             + f"{plural(corpus['words'], 'word')}, {plural(corpus['training_tokens'], 'token')}",
         )
 
@@ -203,7 +203,7 @@ class Screen(logging.Handler):
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
-        self._line("refining", f"{line} (for intervals; Ctrl-C stops and keeps the topics above)")
+        self._line("refining", f"{line} (for intervals; Ctrl-C keeps the topics above)")
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Print an evaluation recorded in a line of ``metrics.jsonl``."""

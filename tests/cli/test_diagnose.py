@@ -133,7 +133,7 @@ def test_the_command_that_is_advised_goes_on_with_the_run(sgmc):
     corpus = shutil.copy(BIBLE, sgmc.folder)
     sgmc("train", corpus, *SMALL, "--seed", "3", "--out", "a run")
     Path(corpus).unlink()
-    assert "a run: resumes from iteration 60" in longer(sgmc, "a run")
+    assert "a run: training resumes from iteration 60" in longer(sgmc, "a run")
     lines = (sgmc.folder / "a run" / "metrics.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["iteration"] == 120
     assert not (sgmc.folder / "sgmc-runs").exists()
@@ -144,7 +144,7 @@ def test_the_command_that_is_advised_goes_on_with_all_chains(sgmc):
     sgmc.train("--chains", "2", out="both")
     said = longer(sgmc, "both")
     for chain in ("both/chain-1", "both/chain-2"):
-        assert f"{chain}: resumes from iteration 60" in said
+        assert f"{chain}: training resumes from iteration 60" in said
 
 
 def test_training_without_a_corpus_or_a_run_says_what_is_missing(sgmc):

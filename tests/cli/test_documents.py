@@ -67,7 +67,7 @@ def test_info_says_what_is_kept_and_drop_text_takes_texts_out(sgmc, tmp_path):
         assert line in shown
     figures = json.loads(sgmc("corpus", "info", "--json", "posts").stdout)
     assert figures["columns"][0] == {"name": "year", "kind": "integer", "missing": 0}
-    assert "taken out" in sgmc("corpus", "drop-text", "posts").stderr
+    assert "deleted" in sgmc("corpus", "drop-text", "posts").stderr
     assert "texts kept" not in sgmc("corpus", "info", "posts", "--verify").stdout
     sgmc("corpus", "drop-text", "nowhere", code=66)
     done = sgmc(*build, "-o", "x", "--meta-field", "year,nix", code=65)

@@ -97,7 +97,7 @@ def test_columns_of_a_file_count_too_and_documents_without_a_value_do_not(run):
     )
     found = json.loads(done.stdout)
     assert found["missing"] == 1
-    assert "1 document without a value in party or year left out" in done.stderr
+    assert "1 document without a value in party or year ignored" in done.stderr
     assert [c["column"] for c in found["comparisons"]] == ["party", "year"]
     rows = list(csv.DictReader((run.folder / "told.csv").read_text().splitlines()))
     assert len(rows) == 6
@@ -138,14 +138,14 @@ def test_a_column_of_three_values_is_one_table_the_largest_difference_first(run)
     ("words", "said"),
     [
         (("posts",), "FORMULA is missing"),
-        (("posts", "~ parti"), "no column 'parti'; there are 'party', 'coin', 'wing'"),
+        (("posts", "~ parti"), "the documents have no column 'parti'; the columns are 'party', 'coin', 'wing'"),
         (("posts", "~ party +"), "Operator"),
         (("posts", "~ place", "--metadata", "years.csv"), "400 different values"),
         (("posts", "~ party + coin + I(coin)"), "a combination of the terms before"),
         (("posts", "~ party", "--contrast", "party"), "give COLUMN=A,B"),
-        (("posts", "~ party", "--reference", "left"), "no such value; there are dem, rep"),
+        (("posts", "~ party", "--reference", "left"), "unknown value; the values are dem, rep"),
         (("posts", "~ party", "--topics", "9"), "topics are 0 to 2"),
-        (("posts", "~ party", "--cluster", "house"), "no such column"),
+        (("posts", "~ party", "--cluster", "house"), "unknown column"),
         (("posts", "~ party", "-o", "told.txt"), "ends in .csv or .parquet"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_run_is_described_in_words_and_numbers_agree(minibatch, each, capsys):
     with Screen() as screen:
         screen.described(SimpleNamespace(config={"options": options, "corpus": corpus}))
     assert capsys.readouterr().err.splitlines() == [
-        "x: 9 documents to train on, 1 held out, 1 word, 30 tokens",
+        "x: 9 training documents, 1 held out, 1 word, 30 tokens",
         f"model lda with 1 topic, sampler scir, {each} in each iteration",
     ]
 

@@ -144,7 +144,7 @@ def test_the_first_lines_of_training_are_plain(sgmc):
     """Red with: memory, threads and the noise of minibatches before the corpus is named."""
     short = ["train", "-k", "8", "--iterations", "60", "--starts", "1", BIBLE]
     lines = [line.split("Z ", 1)[1] for line in sgmc(*short, "--out", "a").stderr.splitlines()]
-    assert lines[0].startswith("bible: 1,071 documents to train on, 118 held out")
+    assert lines[0].startswith("bible: 1,071 training documents, 118 held out")
     assert lines[1].startswith("model lda with 8 topics")
     said = sgmc(*short, "--out", "b", "-v").stderr
     for detail in ("of memory", "threads (", "minibatch noise"):

@@ -49,10 +49,10 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
 @pytest.mark.parametrize(
     ("formula", "said"),
     [
-        ("~ parti", "no column 'parti'; there are 'party', 'year', 'incumbent'"),
+        ("~ parti", "the documents have no column 'parti'; the columns are 'party', 'year', 'incumbent'"),
         ("~ party +", "Operator"),
         ("y ~ party", "leave out the left side"),
-        ("~ 1", "names no column"),
+        ("~ 1", "has no column of the documents"),
         ("~ year + I(2 * year)", "a combination of the terms before it"),
         ("~ bs(year, df=1)", "df"),
     ],
@@ -101,7 +101,7 @@ def test_values_are_compared_with_a_reference_or_with_the_most_frequent_of_many(
     design = Design("~ party + incumbent", made())
     told = [(c.first.value, c.second.value) for c in design.comparisons(reference="ind")]
     assert told == [("ind", "dem"), ("ind", "rep"), ("no", "yes")]
-    with pytest.raises(UsageError, match="there are dem, ind, rep, no, yes"):
+    with pytest.raises(UsageError, match="the values are dem, ind, rep, no, yes"):
         design.comparisons(reference="green")
     states = [f"s{i % 12:02}" for i in range(60)] + ["s07"] * 9
     firsts = {c.first.value for c in Design("~ state", {"state": states}).comparisons()}
@@ -122,7 +122,7 @@ def test_a_prediction_leaves_other_columns_as_they_are():
 @pytest.mark.parametrize(
     ("contrast", "said"),
     [
-        (("party", "dem", "green"), "there are dem, ind, rep"),
+        (("party", "dem", "green"), "the values are dem, ind, rep"),
         (("year", "1900", "2000"), "from 1990 to 2010"),
         (("incumbent", "no", "yes"), "not a column of the formula"),
     ],
@@ -298,5 +298,5 @@ def test_a_planted_effect_is_found_and_a_column_of_coins_is_not():
 
 
 def test_a_cluster_that_is_not_there_is_refused():
-    with pytest.raises(UsageError, match="cluster 'house'"):
+    with pytest.raises(UsageError, match="cluster: unknown column 'house'"):
         columns_asked("~ party", "house", made())

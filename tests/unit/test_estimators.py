@@ -250,7 +250,7 @@ def test_a_compressed_matrix_with_rows_outside_its_entries_is_refused(make, at, 
     """Red with: SciPy trusted with it (a crash)."""
     x = make(np.eye(5, dtype=int))
     x.indptr[at] = value
-    with pytest.raises(ValueError, match=r"X\.indptr is none of a cs[rc] matrix with 5 entries"):
+    with pytest.raises(ValueError, match=r"X\.indptr does not fit a cs[rc] matrix with 5 entries"):
         LDA(2, max_iter=2).fit(x)
 
 
@@ -302,7 +302,7 @@ def test_a_frame_whose_columns_are_in_another_order_is_refused(estimator):
     assert fitted.feature_names_in_.tolist() == ["sun", "moon", "star"]
     use = fitted.transform if hasattr(fitted, "transform") else fitted.predict_proba
     np.testing.assert_array_equal(use(frame), use(x))
-    with pytest.raises(UsageError, match="column 0 of X is 'moon', and was 'sun' in fit"):
+    with pytest.raises(UsageError, match="column 0 of X is 'moon', but was 'sun' in fit"):
         use(Frame(x[:, [1, 0, 2]], ["moon", "sun", "star"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -327,7 +327,7 @@ def test_an_estimator_that_another_thread_fits_is_refused_in_a_sentence(fit, mon
         started.wait(20)
         try:
             with pytest.raises(
-                UsageError, match=r"^this LDA is being fitted by another thread: wait"
+                UsageError, match=r"^this LDA is being fitted by another thread; wait"
             ):
                 getattr(model, fit)(np.eye(4))
         finally:

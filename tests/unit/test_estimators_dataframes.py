@@ -59,7 +59,7 @@ def test_words_are_given_known_or_numbered(tmp_path):
     assert found.columns.tolist() == ["topic", "rank", "word", "probability"]  # too few samples
     assert set(found.word) == {f"word{i + 1}" for i in range(18)}
     assert set(lda.topics_frame(18, WORDS).word) == set(WORDS)
-    with pytest.raises(UsageError, match="vocabulary has 1 word, the model has 18"):
+    with pytest.raises(UsageError, match="vocabulary has 1 word, but the model has 18"):
         lda.topics_frame(2, ["sun"])
     with pytest.raises(UsageError, match="n: wanted a number of words, at least 1, found 0"):
         lda.topics_frame(0)
@@ -135,7 +135,7 @@ def test_effects_are_a_frame_of_comparisons_and_topics(fitted):
 
 
 def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
-    with pytest.raises(UsageError, match="data: x has 2 rows, X 60"):
+    with pytest.raises(UsageError, match="data: x has 2 rows, but X has 60"):
         fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
     with pytest.raises(UsageError, match="no column 'y'; there are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})

@@ -87,7 +87,7 @@ def test_a_model_is_saved_and_goes_on(tmp_path, counts, fitted):
     assert again.components_.tobytes() == fitted.components_.tobytes()
     assert again.transform(counts, 2).tobytes() == fitted.transform(counts, 2).tobytes()
     assert again.partial_fit(counts[:50]).n_iter_ == fitted.n_iter_ + 1
-    with pytest.raises(ValueError, match="of the kind dlda, not lda"):
+    with pytest.raises(ValueError, match="the run's model is dlda, not lda"):
         LDA.load(tmp_path / "run")
 
 
@@ -156,7 +156,7 @@ def test_bad_reals_are_value_errors(bad, counts):
 @pytest.mark.parametrize(("holdout", "max_iter"), [(None, None), (0.1, 9), (5, 9)])
 def test_reals_have_no_held_out_score(holdout, max_iter, counts):
     """Red with: reals split into tokens, of which there are far too many."""
-    with pytest.raises(ValueError, match="link='real' has no held-out score: give max_iter"):
+    with pytest.raises(ValueError, match="link='real' has no held-out score; give max_iter"):
         DeepLDA((4, 2), link="real", holdout=holdout, max_iter=max_iter).fit(counts / 7)
 
 

@@ -68,13 +68,13 @@ def test_an_option_is_given_or_tried():
 def test_a_family_without_a_number_of_topics_is_searched_over_others():
     axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
     assert [name for name, _ in axes] == ["dp-conc"]
-    with pytest.raises(UsageError, match="no settings to compare"):
+    with pytest.raises(UsageError, match="nothing to compare"):
         axes_of(None, [], Choices({"model": "dpmm"}))
 
 
 def test_too_many_combinations_and_nothing_to_compare_are_refused():
     many = tuple(range(1, 1200))
-    with pytest.raises(UsageError, match="at most 1,000"):
+    with pytest.raises(UsageError, match="the maximum is 1,000"):
         contenders_of(axes_of(many, [], Choices({})))
     with pytest.raises(UsageError, match="nothing to compare"):
         check(SearchRequest(["a.txt"], Choices({}), topics=(5,), chains=1))

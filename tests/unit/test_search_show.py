@@ -64,11 +64,11 @@ def test_two_answers_are_given_each_with_its_figures(middle):
     first, second, *rest = sentences(middle)
     assert first == "For predicting: K = 100, the best perplexity: 761.0 (738.2 to 783.8)."
     assert second == (
-        "For reading: K = 50, the smallest within 0.5 % of it (764.0). 71 % of the words are in topics "
-        "that both chains found; with K = 100 48 %."
+        "For reading: K = 50, the smallest setting within 0.5 % of the best (764.0). 71 % of the "
+        "words are in topics that both chains found; with K = 100, 48 %."
     )
     assert len(rest) == 1
-    assert "flatters" in rest[0]
+    assert "this score is too good" in rest[0]
 
 
 def test_a_number_that_chains_do_not_share_is_not_for_reading():
@@ -79,7 +79,7 @@ def test_a_number_that_chains_do_not_share_is_not_for_reading():
     assert (found.reading, found.record()["reading"]) == ("k-8", "k-8")
     said = next(line for line in sentences(found) if "For reading" in line)
     assert said.startswith("For reading: K = 8 (790.0): 79 % of the words")
-    assert "With K = 16, the smallest within 0.5 % of it (761.0), it is 37 %." in said
+    assert "with K = 16, the smallest setting within 0.5 % of the best (761.0), it is 37 %." in said
     assert result(row(8, 790.0), row(16, 761.0), best=16, smallest=16).reading == "k-16"
 
 
@@ -87,9 +87,9 @@ def test_at_the_edge_of_the_list_more_is_to_be_tried():
     """With all that was given. Red with: a command of the corpus and -k alone."""
     found = result(row(50, 790.0, 0.02), row(100, 760.0), best=100, smallest=100)
     said = " ".join(sentences(found))
-    assert "try 200, by the command of this search with -k 50,100,200." in said
+    assert "repeat the command of this search with -k 50,100,200." in said
     found = result(row(50, 760.0), row(100, 761.0, 0.001), best=50, smallest=50)
-    assert "try 25, by the command of this search with -k 25,50,100." in " ".join(sentences(found))
+    assert "repeat the command of this search with -k 25,50,100." in " ".join(sentences(found))
 
 
 def test_a_family_that_finds_its_own_number_has_one_answer():

@@ -134,8 +134,8 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
 @pytest.mark.parametrize(
     ("topics", "said"),
     [
-        (15, "15 topics for 14 documents of 168 tokens, about 11 tokens a topic"),
-        (5, "about 33 tokens a topic, too few to find topics that are there: topics need"),
+        (15, "15 topics for 14 documents of 168 tokens are too many to find reliable topics (about 11 "),
+        (5, "(about 33 tokens per topic); give more documents"),
     ],
 )
 def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(plan_of, topics, said):
@@ -159,7 +159,7 @@ def test_held_out_documents_that_compare_nothing_are_warned_of(plan_of, tmp_path
     """Red with: a perplexity of two documents without a word."""
     lines = plan_of({"holdout": 6, "topics": 2})[1]
     (line,) = [line for line in lines.warnings if "held-out documents with" in line]
-    assert line.startswith("6 held-out documents with 12 held-out tokens: too few")
+    assert line.startswith("6 held-out documents with 12 held-out tokens are too few")
     many = plan_of({"holdout": 300, "topics": 2}, inputs=text(tmp_path, 900))[1]
     assert not [line for line in many.warnings if "held-out" in line]
 
