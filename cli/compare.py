@@ -39,7 +39,7 @@ def _layers(value: str) -> tuple[int, int]:
 @click.command(
     "compare",
     cls=Described,
-    instead={"-n": "give the number of number of words of each topic with --top N"},
+    instead={"-n": "give the number of words of each topic with --top N"},
     epilog="""\b
 Examples:
   sgmc compare news-k50 news-k100         other numbers of topics

@@ -28,7 +28,7 @@ WIDEST = 24
 @click.command(
     "diagnose",
     cls=Described,
-    instead={"-n": "give the number of number of words of each topic with --top N"},
+    instead={"-n": "give the number of words of each topic with --top N"},
     epilog="""\b
 Examples:
   sgmc train --chains 4 corpus.txt && sgmc diagnose

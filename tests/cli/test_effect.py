@@ -138,7 +138,10 @@ def test_a_column_of_three_values_is_one_table_the_largest_difference_first(run)
     ("words", "said"),
     [
         (("posts",), "FORMULA is missing"),
-        (("posts", "~ parti"), "the documents have no column 'parti'; the columns are 'party', 'coin', 'wing'"),
+        (
+            ("posts", "~ parti"),
+            "the documents have no column 'parti'; the columns are 'party', 'coin', 'wing'",
+        ),
         (("posts", "~ party +"), "Operator"),
         (("posts", "~ place", "--metadata", "years.csv"), "400 different values"),
         (("posts", "~ party + coin + I(coin)"), "a combination of the terms before"),

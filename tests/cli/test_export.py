@@ -53,7 +53,10 @@ def test_without_a_folder_it_is_one_in_the_run(trained, tmp_path):
         (("--to", "arviz", "--draw", "mean"), "--draw mean: --to arviz writes all"),
         (("--to", "csv", "--draw", "all"), "--draw all: --to csv writes mean or last"),
         (("--to", "npy", "--top", "5"), "--top does not apply to --to npy, which writes all words"),
-        (("--to", "npy", "--sparse"), "--sparse applies only to --to csv and parquet; leave it out"),
+        (
+            ("--to", "npy", "--sparse"),
+            "--sparse applies only to --to csv and parquet; leave it out",
+        ),
         (("--to", "csv", "--no-align"), "--align applies only to --to arviz; leave it out"),
         (("--to", "csv", "--mallet-old"), "--mallet-old applies only to --to mallet; leave it out"),
         (("--to", "csv", "--layer", "2"), "--layer 2: the model of"),

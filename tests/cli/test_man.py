@@ -96,7 +96,7 @@ def test_help_prints_a_page_and_refuses_strangers():
     assert done.stdout == page(("corpus", "build"), done.stdout.split("sgmc ")[1].split('"')[0])
     wrong = CliRunner().invoke(main, ["help", "trian", "--man"], prog_name="sgmc")
     assert wrong.exit_code == 2
-    assert "no command 'trian'" in wrong.stderr
+    assert "unknown command 'trian'" in wrong.stderr
 
 
 def test_the_build_installs_the_pages():

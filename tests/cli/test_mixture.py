@@ -218,11 +218,14 @@ def test_several_chains(sgmc):
     [
         (("topics", "run", "--intervals"), "components differ between samples"),
         (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and their number varies"),
-        (("eval", "run", "--corpus", "new.txt", "--observed", "0.5"), "scores documents whole"),
-        (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "scores documents whole"),
+        (
+            ("eval", "run", "--corpus", "new.txt", "--observed", "0.5"),
+            "a mixture scores whole documents",
+        ),
+        (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "a mixture scores whole documents"),
         (("eval", "run", "--observed-corpus", "a", "--held-out-corpus", "b"), "--corpus FILE"),
         (("infer", "run", "new.txt", "--layer", "2"), "has 1 layer"),
-        (("topics", "run", "--tree"), "the components of run use no others"),
+        (("topics", "run", "--tree"), "the components of run do not use other topics"),
     ],
 )
 def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
@@ -238,9 +241,9 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ("-k 20", "the number of components is learned"),
         ("--sweeps 3", "one component"),
         ("--warm-up 5", "--dp-start"),
-        ("--observed 0.5", "scored whole"),
+        ("--observed 0.5", "scored as a whole"),
         ("--observed-corpus a --held-out-corpus b", "--holdout-corpus"),
-        ("--corpus-size 1000", "stored first"),
+        ("--corpus-size 1000", "must be stored, too"),
         ("--algo smld", "sampled by scir, sgrld, gibbs"),
         ("--algo cgs", "sampled by scir, sgrld, gibbs"),
         ("--layers 3,2", "--layers does not apply to --model dpmm"),

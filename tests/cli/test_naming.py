@@ -75,7 +75,7 @@ def test_what_fails_is_said_in_a_line_and_other_names_are_kept(run, command, why
     done = name(run, f"if grep -q '^Topic 5'; then {command}; else echo good; fi")
     assert done.exit_code == 66
     last = done.stderr.splitlines()[-1]
-    assert "no name for 1 topic of 8 by" in last
+    assert "gave no name for 1 topic of 8" in last
     assert f"topic 5: {why}" in last or why in last
     assert set(labels_of(run, 8)) == {0, 1, 2, 3, 4, 6, 7}
 

@@ -70,7 +70,7 @@ def test_words_beyond_the_columns_are_refused(trials, method, word):
     """Red with: 64 bits cut to 32, so that 2^32 + 3 was word 3; IndexError for the others."""
     lda = LDA(2, warm_up=0, burn_in=0, max_iter=5, holdout=0).fit(X)
     with pytest.raises(
-        ValueError, match=rf"^X\[1\] has a count of word {word}: words are numbered"
+        ValueError, match=rf"^X\[1\] has a count of word {word}, but words are numbered"
     ):
         getattr(lda, method)(far(word))
     if word in (-1, 6) and method != "fit":
@@ -82,7 +82,7 @@ def test_words_beyond_the_columns_are_refused(trials, method, word):
 @pytest.mark.row(79)
 def test_a_sparse_vector_is_no_matrix(trials):
     """Red with: IndexError."""
-    with pytest.raises(ValueError, match=r"^X has 1 dimension, wanted 2"):
+    with pytest.raises(ValueError, match=r"^X has 1 dimension, but must have 2"):
         LDA(2).fit(sparse.coo_array(np.array([1, 0, 2])))
     trials()
 

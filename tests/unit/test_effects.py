@@ -49,7 +49,10 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
 @pytest.mark.parametrize(
     ("formula", "said"),
     [
-        ("~ parti", "the documents have no column 'parti'; the columns are 'party', 'year', 'incumbent'"),
+        (
+            "~ parti",
+            "the documents have no column 'parti'; the columns are 'party', 'year', 'incumbent'",
+        ),
         ("~ party +", "Operator"),
         ("y ~ party", "leave out the left side"),
         ("~ 1", "has no column of the documents"),

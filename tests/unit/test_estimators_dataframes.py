@@ -137,7 +137,7 @@ def test_effects_are_a_frame_of_comparisons_and_topics(fitted):
 def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
     with pytest.raises(UsageError, match="data: x has 2 rows, but X has 60"):
         fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
-    with pytest.raises(UsageError, match="no column 'y'; there are 'x'"):
+    with pytest.raises(UsageError, match="no column 'y'; the columns are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
     with pytest.raises(UsageError, match="are directions, which have no shares"):

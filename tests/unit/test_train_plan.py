@@ -134,7 +134,10 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
 @pytest.mark.parametrize(
     ("topics", "said"),
     [
-        (15, "15 topics for 14 documents of 168 tokens are too many to find reliable topics (about 11 "),
+        (
+            15,
+            "15 topics for 14 documents of 168 tokens are too many to find reliable topics (about 11 ",
+        ),
         (5, "(about 33 tokens per topic); give more documents"),
     ],
 )
