@@ -232,6 +232,6 @@ def test_two_thousand_forged_runs(tmp_path, trials):
 def test_lists_of_slices_of_different_lengths_are_damage(trials):
     """Red with: shares of as many slices as the record lists tokens (70)."""
     options = SimpleNamespace(slices=(2, ("1990", "1991"), (1990.0, 1991.0), (3,)))
-    with pytest.raises(CheckpointError, match="option slices has lists of different lengths"):
+    with pytest.raises(CheckpointError, match="the lists of 'slices' differ in length"):
         DynamicOptions.found_slices.fget(options)
     trials()
