@@ -583,6 +583,6 @@ class Training:
         if now != before:
             raise MismatchError(
                 f"the stream differs from the one read before {checkpoint.path.name} "
-                f"({now.documents:,} documents instead of {before.documents:,}); give the same "
+                f"({now.documents:,} documents now, {before.documents:,} then); give the same "
                 "documents from the start, or start a new run with another --out"
             )

@@ -154,7 +154,7 @@ def test_scripts_are_clean(values):
 @pytest.mark.parametrize(
     ("command", "values", "said"),
     [
-        (["train", "{k}"], {}, "has no value"),
+        (["train", "{k}"], {}, "in the command stands for nothing"),
         (["train", "{j}"], {"array": 2}, "there is {i}, {n}"),
         (["train"], {"array": 2}, "the same command"),
         (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
@@ -189,7 +189,7 @@ def typed(*words):
         ("train built --model dpmm --keep-documents x", "--keep-documents"),
         ("train built --preset sam-2016 --algo scir", "scir"),
         ("trian built", "train"),
-        ("slurm --time 1h -- train built", "does not write"),
+        ("slurm --time 1h -- train built", "cannot write batch scripts"),
         ("train -", "no standard input"),
         ("--time 1h --array 2 -- train built --seed {i} --out runs/x", "both write to runs/x"),
         ("--time 5m -- train built", "too short"),
@@ -197,8 +197,8 @@ def typed(*words):
         ("--time 1h --notice 5s -- train built", "10s to 18h"),
         ("--time 1h --at-once 2 -- train built", "--at-once requires --array or --over"),
         ("--time 1h --sbatch gres -- train built", "not an option of sbatch"),
-        ("--time 1h --sbatch --time=3h -- train built", "asks for time itself"),
-        ("--time 1h --sbatch '-t 3h' -- train built", "asks for t itself"),
+        ("--time 1h --sbatch --time=3h -- train built", "sgmc sets time in the script"),
+        ("--time 1h --sbatch '-t 3h' -- train built", "sgmc sets t in the script"),
         ("--time 1h --over k -- train built", "NAME=VALUE"),
         ("--time 1h --over k=1,1 -- train built", "twice"),
         ("--time 1h --over k=1 --over k=2 -- train -k {k}", "twice"),

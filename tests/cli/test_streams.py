@@ -104,7 +104,7 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
     other = lines[:500] + lines[501:]
     pipe(sgmc, b"".join(lines), "--out", "run", "--iterations", "12")
     said = pipe(sgmc, b"".join(other), "--out", "run", "--iterations", "15", code=78)
-    assert "the stream differs from the documents" in said
+    assert "the stream differs from the one read before" in said
     said = pipe(sgmc, b"".join(lines[1:]), "--out", "run", "--iterations", "15", code=78)
     assert "other options or another corpus" in said
 
@@ -112,7 +112,7 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
 def test_options_of_streams_are_refused_where_they_mean_nothing(sgmc, text):
     for wrong, why in (
         (("--shuffle-buffer", "10"), "requires --corpus-size"),
-        (("--corpus-size", "10", "--epochs", "2"), "read once"),
+        (("--corpus-size", "10", "--epochs", "2"), "only once"),
         (("--corpus-size", "10", "--algo", "gibbs"), "does not apply to --algo gibbs"),
     ):
         assert why in sgmc("train", *wrong, text, code=2).stderr

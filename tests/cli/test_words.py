@@ -180,4 +180,4 @@ def test_formats_without_lists_of_words_refuse_an_order(made, tmp_path):
     typed = ["export", str(made / "a"), "--to", "npy", "-o", str(tmp_path / "x"), "--words", "frex"]
     done = CliRunner().invoke(main, typed)
     assert done.exit_code == 2
-    assert "--words: is for --to csv and parquet and arviz" in done.stderr
+    assert "--words applies only to --to csv and parquet and arviz" in done.stderr

@@ -75,7 +75,7 @@ def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
         os.kill(process.pid, number)
         code, said = ended(process)
     assert code == 85
-    assert f"{number.name}: chains 1, 2 stopped, a checkpoint of each" in said
+    assert f"{number.name}: chains 1, 2 stopped, with a checkpoint of each" in said
     assert status(tmp_path) == ["interrupted"] * 2
     trials()
 
