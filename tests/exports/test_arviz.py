@@ -46,7 +46,7 @@ def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
     kept = first.kept()
     monkeypatch.setattr(Results, "kept", lambda self: kept[1::2])
     done = export(first, ExportRequest("arviz", tmp_path, "all", 0))
-    assert f"{len(kept) // 2} draws (stored of {len(kept)} samples; set the number" in done.what
+    assert f"{len(kept) // 2} draws (of {len(kept)} samples; set the number" in done.what
 
 
 def test_chains_are_left_as_they_are_where_that_is_asked(exported, chains):
