@@ -334,7 +334,7 @@ def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
     ) as process:
         try:
             for line in process.stderr:
-                if "Ctrl-C ends it" in line:
+                if "stop with Ctrl-C" in line:
                     break
             address = next(word for word in line.split() if word.startswith("http://"))
             assert address.startswith("http://127.0.0.1:")
