@@ -121,5 +121,5 @@ def test_a_time_limit_ends_the_wait_and_nothing_is_left_set(tmp_path):
 def test_a_folder_is_no_file_and_a_device_without_an_end_is_too_large(tmp_path):
     with pytest.raises(MissingInputError, match="is a folder; give the name of a file"):
         open_input(tmp_path)
-    with pytest.raises(CorpusError, match="larger than 1 MB: it is not a list"):
+    with pytest.raises(CorpusError, match="larger than 1 MB, so it is not a list"):
         read_input("/dev/zero", 1 << 20, "list")
