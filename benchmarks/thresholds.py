@@ -131,7 +131,8 @@ AVERAGED = """
 #: Constants whose comparisons may be turned: nobody is promised what becomes of exactly so many, and the
 #: next smaller or larger number would do as well.
 TURNS = """
-    cli/slurm MOST_JOBS; corpus/about/archive LEVELS; corpus/about/details MOST; corpus/formats/counts
+    cli/batch_script MOST_JOBS; corpus/about/archive LEVELS; corpus/about/details MOST;
+    corpus/formats/counts
     MANY; corpus/formats/extract DEEPEST VALUES; corpus/formats/json_elements _CERTAIN;
     corpus/formats/mediawiki
     PROLOG DEPTH FIELD _MOST_AFTER; corpus/formats/text_fields CHARACTERS TIMES WORDS; corpus/inputs

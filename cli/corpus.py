@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -186,7 +186,7 @@ Examples:
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "output file", parse=str, metavar="FILE", required=True)
 @plain("--npmi", "0.5", "minimum association (NPMI), 0 to 1", parse=real(0.0, 1.0), metavar="SHARE")
-@plain("--min-count", "20", "least occurrences", parse=integer(1), metavar="N")
+@plain("--min-count", "20", "minimum occurrences", parse=integer(1), metavar="N")
 @flag("--force", "replace an existing file")
 @options_of(
     {
@@ -213,28 +213,17 @@ def phrases(
     options = _reading(values)
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
-    from pysgrld.run.layout import check_outputs
-    from pysgrld.run.machine import threads as count
-    from pysgrld.run.output_files import whole_file
 
-    from .progress import Screen
-
-    path = Path(out)
-    check_outputs([path], force=force, inputs=corpus)
-    with Screen(quiet=quiet) as screen:
-        phrases = find_phrases(
+    with _finding(corpus, out, force, quiet, values["threads"]) as search:
+        found = find_phrases(
             corpus,
             options,
             npmi=LEAST_NPMI if npmi is None else npmi,
             count=LEAST_COUNT if min_count is None else min_count,
-            threads=count(values["threads"]).number,
-            notify=screen.reading,
-            log=screen.note,
+            **search.how,
         )
-        with whole_file(path) as file:
-            file.write(lines(phrases, ", ".join(Path(name).name for name in corpus)).encode())
-        first = "; ".join(phrase.words for phrase in phrases[:5])
-        screen.note(f"{out}: {plural(len(phrases), 'phrase')}{': ' + first if first else ''}")
+        given = ", ".join(Path(name).name for name in corpus)
+        search.write(lines(found, given), "phrase", [phrase.words for phrase in found])
 
 
 @command.command(
@@ -248,7 +237,7 @@ Examples:
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "output file", parse=str, metavar="FILE", required=True)
-@plain("--min-count", "10", "least occurrences in sentences", parse=integer(1), metavar="N")
+@plain("--min-count", "10", "minimum occurrences within sentences", parse=integer(1), metavar="N")
 @flag("--force", "replace an existing file")
 @options_of({name: OPTIONS[name]._replace(group=READ_GROUP, first=True) for name in _OF_TEXTS})
 @threads
@@ -261,34 +250,18 @@ def names(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Find the proper names in CORPUS, which is text, and write one a line, as a stop-word list.
+    """Find the proper names in the texts of CORPUS, and write one per line, as a stop-word list.
 
     A name is a word that has a capital letter in at least 90 % of its occurrences within sentences.
     """
     options = _reading(values)
 
     from pysgrld.corpus.proper_names import LEAST_COUNT, find_names
-    from pysgrld.run.layout import check_outputs
-    from pysgrld.run.machine import threads as count
-    from pysgrld.run.output_files import whole_file
 
-    from .progress import Screen
-
-    path = Path(out)
-    check_outputs([path], force=force, inputs=corpus)
-    with Screen(quiet=quiet) as screen:
-        found = find_names(
-            corpus,
-            options,
-            count=LEAST_COUNT if min_count is None else min_count,
-            threads=count(values["threads"]).number,
-            notify=screen.reading,
-            log=screen.note,
-        )
-        with whole_file(path) as file:
-            file.write("".join(f"{name.word}\n" for name in found).encode())
-        first = ", ".join(name.word for name in found[:10])
-        screen.note(f"{out}: {plural(len(found), 'name')}{': ' + first if first else ''}")
+    with _finding(corpus, out, force, quiet, values["threads"]) as search:
+        count = LEAST_COUNT if min_count is None else min_count
+        words = [name.word for name in find_names(corpus, options, count=count, **search.how)]
+        search.write("".join(f"{word}\n" for word in words), "name", words)
 
 
 @command.command(
@@ -429,6 +402,48 @@ def drop_text(folder: str, quiet: bool) -> None:
     with Screen(quiet=quiet) as screen:
         freed = drop(Path(folder))
         screen.note(f"{folder}: {freed / 2**20:,.1f} MB of texts deleted")
+
+
+class _Finding(NamedTuple):
+    """A search of texts for words that are written to a file, one per line.
+
+    Attributes
+    ----------
+    path : Path
+    screen : Screen
+    how : dict
+        Arguments of the function that searches: threads, and where progress goes.
+    """
+
+    path: Path
+    screen: Screen
+    how: dict[str, Any]
+
+    def write(self, text: str, noun: str, found: list[str]) -> None:
+        """Write the file, and print how many were found and the first ones."""
+        from pysgrld.run.output_files import whole_file
+
+        with whole_file(self.path) as file:
+            file.write(text.encode())
+        first = f": {'; '.join(found[:5])}" if found else ""
+        self.screen.note(f"{self.path}: {plural(len(found), noun)}{first}")
+
+
+@contextlib.contextmanager
+def _finding(
+    corpus: tuple[str, ...], out: str, force: bool, quiet: bool, number: int | None
+) -> Iterator[_Finding]:
+    """Check the output file, and show the progress of the search while the block runs."""
+    from pysgrld.run.layout import check_outputs
+    from pysgrld.run.machine import threads as count
+
+    from .progress import Screen
+
+    path = Path(out)
+    check_outputs([path], force=force, inputs=corpus)
+    with Screen(quiet=quiet) as screen:
+        how = {"threads": count(number).number, "notify": screen.reading, "log": screen.note}
+        yield _Finding(path, screen, how)
 
 
 @contextlib.contextmanager

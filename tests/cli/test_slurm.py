@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.cli.slurm import Job, script
+from pysgrld.cli.batch_script import Job, script
 from pysgrld.errors import UsageError
 
 pytestmark = pytest.mark.cli

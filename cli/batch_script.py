@@ -1,0 +1,254 @@
+"""Batch scripts for SLURM, for one job or for an array of jobs.
+
+A script starts ``sgmc`` with ``srun``, so that ``sgmc`` and not the shell gets the signal before
+the time limit. ``sgmc`` then writes a checkpoint and exits with code 85, and the script puts the
+job back into the queue. ``scancel`` ends the shell too, so the job is not put back.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pysgrld.errors import UsageError
+
+#: Default number of seconds before the time limit at which SLURM shall send its signal. SLURM
+#: checks every 30 seconds and may send it 60 seconds early; writing a checkpoint takes time, too.
+NOTICE = 180
+#: Maximum number of jobs in an array.
+MOST_JOBS = 100_000
+#: Default maximum number of times that a job is requeued, unless its command detects by itself that
+#: restarts make no progress.
+RESTARTS = 20
+#: Seconds after one rank's end at which remaining ranks are killed.
+LAST_RANK = 30
+
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+class Job(NamedTuple):
+    """Contents of a batch script: requested resources, and the command to run.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Arguments of ``sgmc``. ``{i}`` stands for the number of a job in the array, from 1, ``{n}``
+        for the number of jobs, and ``{NAME}`` for the job's value of ``over``.
+    seconds : float
+        Time limit of each job.
+    cpus : int
+        Processors of each process, and threads of ``sgmc`` in it.
+    memory, partition, account : str or None
+        Values in SLURM's format, or None for the site's default.
+    array : int or None
+        Number of jobs. None for a single job or, with ``over``, one job for each combination.
+    over : mapping of str to tuple of str
+        Values of each name; the array has one job for each combination of values.
+    restarts : int or None
+        Maximum number of times that a job is put back into the queue. With None, training is put
+        back whenever it exits with 85, as it refuses a third start without progress by itself; any
+        other command `RESTARTS` times.
+    setup : str
+        Shell lines before ``srun``, for example to load modules or activate an environment.
+    program : tuple of str
+        The command that starts ``sgmc``.
+    nodes, ranks : int or None
+        Number of nodes, and of MPI processes on each node, each process with ``cpus`` processors.
+        None for both if the job runs a single process.
+    plugin : str
+        SLURM's name for its way to start MPI processes (``srun --mpi``).
+    notice : int
+        Seconds before the time limit at which SLURM is to send the signal.
+    at_once : int or None
+        Maximum number of jobs of the array that run at the same time.
+    requests : tuple of str
+        Additional options of ``sbatch``.
+    """
+
+    command: tuple[str, ...]
+    seconds: float
+    cpus: int = 1
+    memory: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    array: int | None = None
+    over: Mapping[str, tuple[str, ...]] = {}
+    restarts: int | None = None
+    setup: str = ""
+    program: tuple[str, ...] = ("sgmc",)
+    nodes: int | None = None
+    ranks: int | None = None
+    plugin: str = "pmi2"
+    notice: int = NOTICE
+    at_once: int | None = None
+    requests: tuple[str, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """True if several MPI processes run the command."""
+        return bool(self.nodes or self.ranks)
+
+    def values(self) -> list[dict[str, str]]:
+        """Return each job's mapping from names to values, which is empty for a single job.
+
+        Raises
+        ------
+        UsageError
+            If both ``array`` and ``over`` are given, if there are too many jobs, or if ``over`` has
+            a reserved name (``i``, ``n``).
+        """
+        if not self.over and self.array is None:
+            return [{}]
+        if self.over and self.array is not None:
+            raise UsageError("--array and --over cannot be combined; give one of them")
+        for name in self.over:
+            if name in ("i", "n"):
+                raise UsageError(
+                    f"--over {name}=...: {{{name}}} is the array's own; name it otherwise"
+                )
+        combinations = list(itertools.product(*self.over.values()))
+        number = self.array or len(combinations)
+        if number > MOST_JOBS:
+            raise UsageError(
+                f"{number:,} jobs are too many for an array; the maximum is {MOST_JOBS:,}"
+            )
+        named = [dict(zip(self.over, combination, strict=True)) for combination in combinations] * (
+            self.array or 1
+        )
+        return [
+            {"i": str(i), "n": str(number)} | combination for i, combination in enumerate(named, 1)
+        ]
+
+    def commands(self) -> list[tuple[str, ...]]:
+        """Return the ``sgmc`` arguments of each job.
+
+        Raises
+        ------
+        UsageError
+            If a name in braces has no value, or two jobs would run the same command.
+        """
+        commands = [tuple(_filled(word, each) for word in self.command) for each in self.values()]
+        seen: dict[tuple[str, ...], int] = {}
+        for i, command in enumerate(commands, 1):
+            other = seen.setdefault(command, i)
+            if other != i:
+                same = "{i}" if self.array else "every {NAME} of --over"
+                raise UsageError(
+                    f"jobs {other} and {i} of the array would run the same command; use {same} in "
+                    f"it, such as --chain-id {i} --out runs/a/chain-{i}"
+                )
+        return commands
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    """Replace names in braces by their values."""
+    for name in _PLACE.findall(word):
+        if name not in values:
+            placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
+            raise UsageError(
+                f"{{{name}}} in the command stands for nothing; there is {placeholders}"
+            )
+    return _PLACE.sub(lambda match: values[match[1]], word)
+
+
+def script(job: Job) -> str:
+    """Return the batch script for a job or an array of jobs.
+
+    Raises
+    ------
+    UsageError
+        If the command or the array is invalid (see `Job.commands`).
+    """
+    values = job.values()
+    job.commands()
+    array = len(values) if values[0] else None
+    tasks, together = "--ntasks=1", ""
+    if job.shared:
+        tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
+        # Ranks exit with 85 one after another; a rank that SLURM killed would exit with 143.
+        together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
+    requests = [
+        f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
+        f"--signal=USR1@{job.notice} --requeue --open-mode=append",
+        f"--output=%x-{'%A_%a' if array else '%j'}.out",
+    ]
+    if array:
+        requests.append(f"--array=1-{array}{f'%{job.at_once}' if job.at_once else ''}")
+    elif job.at_once:
+        raise UsageError("--at-once requires --array or --over")
+    for name, value in (
+        ("mem", job.memory),
+        ("partition", job.partition),
+        ("account", job.account),
+    ):
+        if value is not None:
+            requests.append(f"--{name}={value}")
+    requests += job.requests
+    restarts = job.restarts
+    if restarts is None and job.command[:1] != ("train",):
+        restarts = RESTARTS
+    again = "[ $code -eq 85 ]"
+    if restarts is not None:
+        again += f' && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {restarts} ]'
+    me = "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" if array else "$SLURM_JOB_ID"
+    words = " ".join(_word(word, values[0]) for word in job.command)
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {request}" for request in requests),
+        "",
+        f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and "
+        "ends",
+        "# with 85; the job goes back into the queue and resumes. scancel ends it.",
+        *_chosen(job, values),
+        *job.setup.splitlines(),
+        'export OMP_NUM_THREADS="$SLURM_CPUS_PER_TASK"',
+        f'srun {together}--cpus-per-task="$SLURM_CPUS_PER_TASK" \\',
+        f"  {shlex.join(job.program)} {words}",
+        "code=$?",
+        f"if {again}; then",
+        f'  scontrol requeue "{me}"',
+        "fi",
+        "exit $code",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return shell lines that set a variable for each name in braces within the command."""
+    used = {name for word in job.command for name in _PLACE.findall(word)}
+    lines = [
+        f"{name}={value}"
+        for name, value in (("i", "$SLURM_ARRAY_TASK_ID"), ("n", str(len(values))))
+        if name in used
+    ]
+    if job.over:
+        lines.append('case "$SLURM_ARRAY_TASK_ID" in')
+        for i, each in enumerate(values, 1):
+            assignments = " ".join(
+                f"{name}={shlex.quote(each[name])}" for name in job.over if name in used
+            )
+            lines.append(f"  {i}) {assignments} ;;")
+        lines.append("esac")
+    return lines
+
+
+def _word(word: str, values: Mapping[str, str]) -> str:
+    """Quote a word for the shell, in which names in braces become variables."""
+    if not _PLACE.search(word):
+        return shlex.quote(word)
+    pieces = _PLACE.split(word)  # alternately text and name, from text to text
+    text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
+    text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]
+    return f'"{"".join(text)}"'
+
+
+def _clock(seconds: float) -> str:
+    """Format a duration for SLURM, days-hours:minutes:seconds, rounded up to a minute."""
+    minutes = math.ceil(seconds / 60)
+    days, minutes = divmod(minutes, 24 * 60)
+    day = f"{days}-" if days else ""
+    return f"{day}{minutes // 60:02}:{minutes % 60:02}:00"
