@@ -23,7 +23,8 @@ def test_names_have_capitals_within_sentences_and_first_words_do_not_count(tmp_p
     ("chapter"); a line break within a sentence not passed ("Émile"); a share of 0.5 ("may").
     """
     text = (
-        "She saw Elizabeth, and Elizabeth saw the rose. She may go in May. A CHAPTER ends. "
+        "She saw Elizabeth, and Elizabeth saw the rose. She may go in May, May or May, in May. "
+        "A CHAPTER ends. "
         "They may stay with Mr. Darcy and with Émile, or Darcy may leave Darcy\n"
     )
     names = find(written(tmp_path, text * 12), count=12)
