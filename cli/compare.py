@@ -186,6 +186,8 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
                 f"{found.first} to {found.last}, next to the {found.before:,} before\n"
             )
         )
+    if not found.of("new"):
+        echo("NEW: no topic")
     for change in ("new", "grown", "faded"):
         for topic in found.of(change):
             title = "NEW" if change == "new" else change
@@ -195,8 +197,6 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
                 "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
             )
             echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
-    if not found.of("new"):
-        echo("NEW: no topic")
     if steady := found.of("steady"):
         echo(fill(f"steady ({len(steady)}): {'; '.join(shown(topic.name) for topic in steady)}"))
     if found.new_words:
