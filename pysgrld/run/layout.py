@@ -151,7 +151,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
     targets: set[Path] = set()
     for path in paths:
         if is_folder(path, OutputError):
-            raise OutputError(f"{path}: is a folder; name a file")
+            raise OutputError(f"{path}: is a folder; give the name of a file")
         if is_there(path, OutputError) and any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is an input of this command; choose another file")
         whole = resolve_path(regular_target(path), OutputError)
