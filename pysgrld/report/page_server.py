@@ -136,6 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._limit.start()
         try:
             super().handle()
+        except ConnectionError:
+            # a late request that continues after its connection was closed resets it
+            if not self._late:
+                raise
         finally:
             self._limit.cancel()
         if self._late:

@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -271,6 +272,23 @@ def test_a_request_that_stays_half_sent_is_closed(served, sent, slow, monkeypatc
             assert not slow
             assert connection.recv(1000) == b""
     served.wait_for_line("closed a request that was incomplete after 1 s")
+    assert len(served.lines) == 1
+    assert capfd.readouterr().err == ""
+
+
+def test_a_late_request_that_resets_its_connection_is_said_to_be_late(served, monkeypatch, capfd):
+    """Red with: the line of a browser that left."""
+    handle = BaseHTTPRequestHandler.handle
+
+    def handle_and_reset(self):
+        handle(self)
+        raise ConnectionResetError
+
+    monkeypatch.setattr(page_server, "PATIENCE", 0.1)
+    monkeypatch.setattr(BaseHTTPRequestHandler, "handle", handle_and_reset)
+    with served.connect() as connection:
+        assert connection.recv(1000) == b""
+    served.wait_for_line("closed a request that was incomplete after 0.1 s")
     assert len(served.lines) == 1
     assert capfd.readouterr().err == ""
 
