@@ -1,6 +1,6 @@
-"""Archive of the details of documents: columns with their kinds, and their values by kind.
+"""Writing of ``documents.npz``, the archive of the documents' ids, titles, columns and origins.
 
-Texts have a separate archive.
+The texts of the documents are in a separate archive.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archiv
 from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Int64s
 
-#: Maximum total size in bytes of text columns kept by default, and maximum number of columns named
-#: in the log.
+#: `ROOM`: maximum total size in bytes of the text columns that are kept although the user did not
+#: name them. `NAMED`: maximum number of column names in a log message.
 ROOM, NAMED = 2**26, 8
 #: Member of the archive that lists its columns.
 CONTENTS = "columns.json"
-#: Maximum number of distinct values in a column inferred to be categorical, and in one declared
-#: categorical.
+#: Maximum number of distinct values of a categorical column. `LEVELS` is the maximum if the kind of
+#: the column is inferred, `MOST_LEVELS` if the user has declared the column categorical.
 LEVELS, MOST_LEVELS = 1000, 2**20
-#: Approximate number of id hashes sorted at a time.
+#: Approximate number of hashes of document ids that are sorted at a time, to limit memory.
 SORTED = 2**20
-#: Type of the stored values of each numeric kind, and the value that marks a missing value.
+#: For each kind of column with numeric storage: the NumPy type of the stored values, and the number
+#: stored for a missing value.
 NUMBERS: dict[str, tuple[str, float]] = {
     "integer": ("<i8", NONE),
     "real": ("<f8", np.nan),
@@ -42,13 +43,13 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Function that yields the rows of all documents in blocks, -1 for a missing row; each call starts
-#: from the first document.
+#: Function without arguments that iterates over the documents that stay in the corpus. It yields, in
+#: blocks, the row number of each document's value in a column, or -1 for a document without a value.
 Rows = Callable[[], Iterator[Int64s]]
 
 
 class ColumnSource(NamedTuple):
-    """A column to be written.
+    """A column to be written to the archive.
 
     Attributes
     ----------
@@ -70,7 +71,8 @@ class ColumnSource(NamedTuple):
     rules: ValueRules = ValueRules()
 
 
-#: Function that takes a collector, the kept rows and their ids, and returns further columns.
+#: Function that returns the columns of a metadata file. Its arguments are the collector of the
+#: documents, the row numbers of the documents that stay, and the ids of all documents, if any.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
@@ -84,7 +86,7 @@ def write_about(
     *,
     read: int | None = None,
 ) -> dict[str, Any]:
-    """Write the columns of the documents that stay in a corpus to archives in the corpus's folder.
+    """Write details and texts of the documents that stay in a corpus to two archives in its folder.
 
     Parameters
     ----------
@@ -121,11 +123,11 @@ def write_about(
             else:
                 yield start + np.flatnonzero(stays[start:stop])
 
-    for name in (DOCUMENTS, TEXTS):  # files left by a process that was killed before it committed
+    for name in (DOCUMENTS, TEXTS):  # a killed process may have left these files
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # True for documents that are whole or are a first piece
+    firsts: Stays | None = None  # False for all pieces of a document but the first
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
@@ -190,7 +192,7 @@ def write_about(
 
 
 class _Automatic:
-    """Writer of the columns that are kept by default; it reports all of them in one message.
+    """Writer of the columns that the user did not name; it logs one message for all these columns.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ class _Automatic:
     def write(
         self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
     ) -> tuple[str, int] | None:
-        """Write a column; return its kind and number of missing values, or None if it is not kept."""
+        """Write a column and return its kind and number of missing values; return None if left out."""
         size = source.values.text.size
         if not size:
             return None
@@ -219,7 +221,7 @@ class _Automatic:
         return write_column(archive, source, documents, stem, self.log, reading)
 
     def report(self, left_out: Iterable[str], rare: Sequence[str]) -> None:
-        """Log the names of the columns that are kept, and of the columns that are left out."""
+        """Log the names of the kept columns, and the names of the columns that are left out."""
         reasons = [
             (self.large, f"more than {ROOM >> 20} MB of text"),
             ([*left_out], "long texts or nested values"),
@@ -238,13 +240,13 @@ class _Automatic:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a text that lists the first column names and states how many more there are."""
+    """Join the first column names to a text that ends with the number of the other names."""
     shown = ", ".join(name[:40] for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 
 
 def _reading(source: ColumnSource) -> ColumnReading:
-    """Return the kind of a column and the parser of its values."""
+    """Return the kind of a column, which may have to be detected, and a parser for its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
     spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))
@@ -259,7 +261,7 @@ def write_column(
     log: Log,
     reading: ColumnReading | None = None,
 ) -> tuple[str, int]:
-    """Write a column to members of an archive with names that begin with ``stem``.
+    """Write a column to an archive, as one or two members whose names begin with ``stem``.
 
     Parameters
     ----------
@@ -362,7 +364,10 @@ def write_column(
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
-    """Count the documents that have the id of an earlier document, by hashes in a temporary file."""
+    """Count the documents that have the same id as an earlier document.
+
+    The ids are compared by hashes, which are stored in the temporary file ``path``.
+    """
     file, position = GrowingFile(path, "<i8"), 0
     for piece in source.values.pieces(source.rows()):
         values = piece.values()

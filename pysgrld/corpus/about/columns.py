@@ -1,4 +1,8 @@
-"""Collection of documents' details on disk while inputs are read; values keep their spelling."""
+"""Storage of documents' ids, titles and columns in temporary files while the inputs are read.
+
+All values are stored as texts in the spelling of the input, because the kind of a column is known
+only after its last value.
+"""
 
 from __future__ import annotations
 
@@ -16,37 +20,38 @@ from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
 from pysgrld.types import Array, Int64s
 
-#: Members of the archive with the origin of each document, and the types of their values.
+#: Vectors that record the origin of each document, with the NumPy type of each vector.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
-#: Maximum size in bytes of the values in memory at a time, unless a single value is larger.
+#: Maximum total size in bytes of the values in memory at a time, unless a single value is larger.
 BYTES = 2**25
-#: Types of values that are texts, and minimum number of texts for the fast way of adding several.
+#: `_TEXTS`: types of values that are stored as texts. `_SEVERAL`: minimum number of values for which
+#: the types are examined, so that equal types can be stored in one fast step.
 _TEXTS, _SEVERAL = {str, type(None)}, 16
-#: Roles that a column may have.
+#: Roles that a column may have: id or title of the documents, or any other column.
 ID, TITLE, COLUMN = "id", "title", "column"
 
 
 class Piece(NamedTuple):
-    """Values of a column for consecutive documents: type tags, lengths, and concatenated bytes."""
+    """Values of a column for consecutive documents, as type tags, lengths and concatenated bytes."""
 
     tags: npt.NDArray[np.uint8]
     lengths: Int64s
     data: Array
 
     def values(self) -> list[bytes]:
-        """Split the bytes into values."""
+        """Return each document's value, which is split off from the concatenated bytes."""
         whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
         return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
 class SpelledColumn(NamedTuple):
-    """A column of values as they were spelled, which can be read by row.
+    """A column on disk whose values, in the spelling of the input, can be read by row number.
 
     Attributes
     ----------
     tags, ends, text : Vector
-        Type of each value in its input; end of each value in ``text``; concatenated bytes of the
-        values.
+        Vectors of the type tag of each value, of the end of each value in ``text``, and of the
+        concatenated bytes of all values.
     """
 
     tags: Vector
@@ -54,12 +59,12 @@ class SpelledColumn(NamedTuple):
     text: Vector
 
     def spans(self, rows: Int64s) -> tuple[Int64s, Int64s]:
-        """Return the start and the length of each row's value; a row number of -1 means no value."""
+        """Return start and length of each row's value in ``text``; the length is 0 for row -1."""
         starts, ends = between(self.ends, np.maximum(rows, 0))
         return starts, np.where(rows < 0, 0, ends - starts)
 
     def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
-        """Yield the values of the given rows in bounded memory; a row number of -1 means no value."""
+        """Yield the values of the given rows in bounded memory; row -1 yields a missing value."""
         for block in rows:
             tags = np.where(block < 0, np.uint8(MISSING), self.tags.gather(np.maximum(block, 0)))
             starts, lengths = self.spans(block)
@@ -75,7 +80,9 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Values of one column in a file, as they were spelled; trailing missing values are not stored.
+    """Column in temporary files to which values are appended in the spelling of the input.
+
+    Missing values after the last present value are not stored.
 
     Parameters
     ----------
@@ -94,14 +101,14 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Add values, which may be missing, for the documents that follow the first ``before`` ones."""
+        """Append the values (or None) of the next documents; ``before`` is the number of earlier ones."""
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
             without_none = [value or "" for value in values] if type(None) in kinds else values
             if self._append_texts(without_none, typed):
                 return
-        if kinds == {int}:  # bool is excluded, as its type is not int
+        if kinds == {int}:  # True and False are excluded, because their type is bool
             texts = [b"%d" % value for value in values]
             self.tags.append(bytes([INTEGER]) * len(texts))
             self.lengths.append([*map(len, texts)])
@@ -114,7 +121,7 @@ class GrowingColumn:
         self.text.append(b"".join(texts))
 
     def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
-        """Add several texts in one fast step, or return False if a text has a NUL character."""
+        """Append all texts in one fast step; return False and append none if one contains a NUL."""
         data = "\0".join(values).encode("utf-8", "replace")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
         if len(ends) != len(values) - 1:
@@ -135,11 +142,11 @@ class GrowingColumn:
             self.lengths.append(np.zeros(gap, np.int64))
 
     def flush(self) -> list[int]:
-        """Force all data to disk, and return the record from which writing can resume."""
+        """Force all data to disk, and return the file sizes from which writing can resume."""
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return the values of the first ``size`` documents as a column that can be read by row."""
+        """Return a column with the values of the first ``size`` documents that can be read by row."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -150,7 +157,7 @@ class GrowingColumn:
 
 
 class DetailsCollector:
-    """Collector of the columns of documents on disk, in the order of reading.
+    """Collector that stores the documents' details in files, in the order in which they are read.
 
     Parameters
     ----------
@@ -219,14 +226,14 @@ class DetailsCollector:
         return bool(wanted.automatic and name not in wanted.columns)
 
     def is_full(self) -> bool:
-        """Return True if no further column is kept."""
+        """Return True if the maximum number of columns is reached."""
         return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
-        """If there are too many columns, return those kept by default that only few documents have.
+        """Return the columns that only few documents have; return none while columns are not too many.
 
-        Names that differ between documents are data, and each of their columns would be as long as
-        the corpus.
+        Columns that the user named are never returned. If field names differ between documents,
+        they are data, not names, and each of the columns would be as long as the corpus.
         """
         if not self.is_full():
             return []
@@ -237,10 +244,10 @@ class DetailsCollector:
         ]
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add the details of the next documents; ``base`` documents were in earlier inputs."""
+        """Add the details of the next documents; earlier inputs had ``base`` documents."""
         first, size = self.documents, len(details)
-        # files are numbered in order; the file of the last documents may continue, with the same
-        # number
+        # Files are numbered in order. The file of the last added documents may continue; its
+        # number then stays the same.
         last: dict[tuple[int, str], int] = {}
         for name in details.names:
             key = details.input, name
@@ -287,7 +294,7 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Return the columns by role and name, open for reading, with their kinds if known."""
+        """Return the columns by role and name, each with its kind, or None if the kind is unknown."""
         absent = {*self.left_out, *self.rare()}
         return {
             (role, name): (
@@ -299,11 +306,11 @@ class DetailsCollector:
         }
 
     def file_names(self) -> SpelledColumn:
-        """Return the names of all files, by the file numbers of documents."""
+        """Return a column with the names of all files, in the order of their file numbers."""
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the record from which collection can resume."""
+        """Force all data to disk, and return a record from which another collector can resume."""
         for file in self.origin.values():
             file.flush()
         return {

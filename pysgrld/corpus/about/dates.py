@@ -1,4 +1,4 @@
-"""Parsing of dates in common notations to microseconds since 1970 in UTC."""
+"""Functions that parse dates in common notations to microseconds since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Values of a numeric date, one for each order of day, month and year; None if invalid in it."""
+    """Times that a numeric date may stand for, one for each order of day, month and year.
+
+    An attribute is None if the date is invalid in that order.
+    """
 
     year_first: int | None
     day_first: int | None
@@ -75,7 +78,7 @@ def numeric_date(text: bytes) -> NumericDate | None:
 
 
 def named_date(text: bytes) -> int | None:
-    """Parse a date with an English month name: May 2001, 14 May 2001, RFC 2822, Twitter's form.
+    """Parse a date with an English month name, such as May 2001, 14 May 2001, or a date in RFC 2822.
 
     Parameters
     ----------
@@ -162,7 +165,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Split a text into its time of day, which may be at any position, and the date."""
+    """Return the date in a text, and the match of its time of day, which may be at any position."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

@@ -1,4 +1,4 @@
-"""Details of documents in memory: origin, id, title, other fields and text of each document.
+"""Details of documents in memory: the origin, id, title, other fields and text of each document.
 
 The kind of a column is known only after its last value. Until then, values are stored as UTF-8,
 each with a tag for its type in the input.
@@ -19,19 +19,20 @@ from pysgrld.errors import CorpusError
 from pysgrld.options.parse import EVERYTHING, NOTHING, column
 from pysgrld.types import Documents, Int64s
 
-#: Maximum number of columns; more columns are assumed to be data.
+#: Maximum number of columns. If documents have more fields, the names of the fields are probably
+#: data.
 MOST = 256
-#: Maximum number of characters in a value of a column kept by default; longer values are regarded
-#: as texts.
+#: Maximum number of characters of a value in a column that the user did not name. A column with a
+#: longer value is regarded as text and left out.
 SHORT = 256
 
 
 class FieldError(Exception):
-    """Error for a field of a record that cannot be kept; the message names field and reason."""
+    """Error for a field that cannot become a column; the message names the field and the reason."""
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error for documents that have more than `MOST` columns in total."""
+    """Return the error for documents that together have more than `MOST` columns."""
     return CorpusError(
         f"the documents have more than {MOST} columns, too many to keep all; name the columns to "
         "keep"
@@ -67,7 +68,7 @@ class Fields(NamedTuple):
 
 
 class WantedFields(NamedTuple):
-    """The fields of records that are kept, as requested by the user or by default.
+    """The fields of records that become text, id, title and columns, named by the user or by default.
 
     Attributes
     ----------
@@ -137,11 +138,11 @@ class WantedFields(NamedTuple):
         )
 
     def is_optional(self, name: str) -> bool:
-        """Return True if a field that cannot become a column is left out without an error."""
+        """Return True if the field causes no error when its values cannot become a column."""
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return the given names of fields that are kept, other than text fields."""
+        """Return those of the given field names that are kept as id, title or columns."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -149,7 +150,7 @@ class WantedFields(NamedTuple):
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
-    """Return the rules for values of columns from reading options.
+    """Return the rules for missing values and dates that the reading options define.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def rules_of(options: CorpusOptions) -> ValueRules:
 
 
 class FieldReader:
-    """Reader of the wanted fields of records; `add` takes a record, `fields` returns a batch.
+    """Collector of the wanted fields of records; `fields` returns them and starts a new batch.
 
     Parameters
     ----------
@@ -180,12 +181,12 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        #: Values, one tuple per record, of the fields that the user has not named; names of these
-        #: fields.
+        #: For each record, the values of the fields that the user has not named. `_names` has the
+        #: names of these fields.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
-        #: Names of the fields that the user has not named and that are read: the first `MOST`.
+        #: Names of the fields that are read although the user has not named them; at most `MOST`.
         self._seen: dict[str, None] = {}
         self._left_out: set[str] = set()
         self.ids: list[Any] = []
@@ -202,7 +203,7 @@ class FieldReader:
             added.
         """
         time = self.wanted.time
-        # for CSV, the field may be missing only if all rows lack it
+        # A CSV file may lack the field in all rows, but not in some of them.
         if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title
@@ -211,7 +212,7 @@ class FieldReader:
             for name, value in zip(names, (key, title), strict=True):
                 if type(value) in _NESTED and name in self.wanted.named:
                     raise _not_plain(name, value)
-            # nested values of fields that the user has not named are left out
+            # A nested value is left out if the user has not named its field.
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
         if self.wanted.everything and not self.wanted.automatic:
             others_by_name = {
@@ -249,7 +250,7 @@ class FieldReader:
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
         """Add the fields that the user did not name, except fields with long or nested values."""
-        if self._keys != record.keys():  # most records have the same fields as the previous one
+        if self._keys != record.keys():  # consecutive records mostly have equal fields
             self._keys = dict.fromkeys(record).keys()
             room = MOST - max(len(self._seen), len(self._left_out))
             if room > 0:
@@ -314,7 +315,7 @@ class FieldReader:
         return fields
 
 
-#: Types of nested values, which are not plain.
+#: Types of nested values, which cannot be values of a column.
 _NESTED = frozenset((list, dict))
 
 
@@ -334,7 +335,7 @@ WHOLE = -1
 
 @dataclass(slots=True)
 class DocumentDetails:
-    """Details of consecutive documents of one input, in addition to their words.
+    """Origins, fields and texts of consecutive documents of one input.
 
     Attributes
     ----------
@@ -397,7 +398,7 @@ class DocumentDetails:
         )
 
     def ids(self) -> list[str]:
-        """Return the id of each document, as built by `document_id`."""
+        """Return the id of each document; `document_id` defines the ids."""
         keys = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
         pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
@@ -413,7 +414,7 @@ class DocumentDetails:
 def document_id(
     field: str | None, file: str, record: int, several_inputs: bool, piece: int = 0
 ) -> str:
-    """Return the id of a document from an id field, or else from its file and record number.
+    """Return a document's id: the value of its id field or, without one, its file or record number.
 
     Parameters
     ----------
@@ -439,19 +440,19 @@ def document_id(
 
 
 class Named(NamedTuple):
-    """The id of a document, and the values of its requested fields."""
+    """The id of a document, and the document's values of the requested fields."""
 
     id: str
     values: tuple[str | int | float | bool | None, ...]
 
 
-#: Function that assigns documents to time slices by their values of a field and, for messages,
-#: their ids.
+#: Function that assigns documents to time slices. Its arguments are the documents, their values of
+#: the time field, and a function that returns a document's id for messages.
 _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Documents of a stream, with `names` to get their ids and fields, once each and in order.
+    """Iterator over blocks of documents that are read once; `names` returns their ids and fields.
 
     Parameters
     ----------
@@ -508,12 +509,12 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Return the ids and fields of the next `number` documents."""
+        """Remove and return the ids and fields of the next `number` documents that were yielded."""
         return [self._waiting.popleft() for _ in range(number)]
 
 
 def _as_json(value: Any) -> str | int | float | bool | None:
-    """Return a value as a JSON type, or None if it is missing."""
+    """Convert a value to a type that JSON has; return None for a missing value."""
     tag, text = spelled(value, True)
     if tag == MISSING:
         return None

@@ -19,13 +19,13 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: Number of documents and rows sampled to find the id column, and minimum fraction of distinct
-#: values in it.
+#: `SAMPLED`: number of documents, and of rows, from which the column of ids is detected. `UNIQUE`:
+#: minimum fraction of distinct values in a column of ids.
 SAMPLED, UNIQUE = 1000, 0.9
 
 
 class Metadata:
-    """Contents of a metadata file, to be matched to the documents of a corpus.
+    """Contents of a metadata file, with a method that matches its rows to the documents of a corpus.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Metadata:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
-            # a bad row is kept as an empty one, so that later rows still match their documents
+            # An invalid row is kept as an empty row, so that later rows still match their documents.
             context = Context(
                 options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
@@ -99,7 +99,7 @@ class Metadata:
     def sources(
         self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Return the columns of the file, each with the rows that belong to the documents.
+        """Match rows to documents, and return the file's columns with the row of each document.
 
         Parameters
         ----------
@@ -179,7 +179,9 @@ class Metadata:
             yield np.where(positions < self.collector.documents, positions, -1)
 
     def _check_order(self, names: _Names, rows: Rows) -> None:
-        """Raise an error if rows are to be matched by order but may not correspond to the documents.
+        """Raise an error if the n-th row may not belong to the n-th document.
+
+        This check is made before rows are matched to documents by their order.
 
         Raises
         ------
@@ -220,7 +222,10 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> tuple[str, str] | None:
-        """Return the column that most often matches ids or file names; None if under half match."""
+        """Return the column that contains the ids or file names of the most documents in a sample.
+
+        Return None if no column has them for at least half of the sampled documents.
+        """
         sample = next((names.of(block[:SAMPLED]) for block in rows() if len(block)), None)
         if sample is None or not sample.is_named:
             return None
@@ -262,13 +267,13 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # an id never matches like a file name without its suffix: 3 is not 3.14
+                    # Only file names may match without their suffix; an id 3 does not match an id 3.14.
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # these matched without the folder
+                    # The remaining forms are names without the folder, which may be ambiguous.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
@@ -283,7 +288,7 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names of the documents in a block.
+    """Names by which the documents of a block can be matched to rows.
 
     Attributes
     ----------
@@ -300,7 +305,11 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four lists: ids, then file names without suffix, without folder, and without both."""
+        """Return four lists with a name for each document, in the order in which matches are tried.
+
+        They are the ids, then file names without the suffix, without the folder, and without suffix
+        and folder. A document that is not a file has its id in all lists.
+        """
         pairs = [*zip(self.called, self.is_file, strict=True)]
         bases = [name.rpartition("/")[2] if is_file else name for name, is_file in pairs]
         return [
@@ -312,7 +321,7 @@ class _Named(NamedTuple):
 
 
 class _Names:
-    """Names of the documents of a corpus.
+    """Names of all documents of a corpus, which are read from files as needed.
 
     Parameters
     ----------
@@ -341,7 +350,7 @@ class _Names:
 
 
 class _Table:
-    """Index that maps the hash of an id to the first row with this id."""
+    """Index that maps the hash of an id to the number of the first row with this id."""
 
     def __init__(self, hashes: Array) -> None:
         self._order = np.argsort(hashes, kind="stable")

@@ -1,4 +1,4 @@
-"""Conversion of plain field values to text, and of text to numbers, times and flags."""
+"""Conversion of single field values to text, and of text to numbers, times and truth values."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-#: Tags for the type of an input value; a CELL is text that may stand for a number (CSV).
+#: Tags for the type of a value in its input. A CELL is a value of CSV, which is text but may stand
+#: for a number.
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
 
-#: Value that stands for a missing integer or time; missing reals are NaN, missing flags and
-#: categories -1.
+#: Number that is stored for a missing integer or time. For a missing real number NaN is stored, for
+#: a missing flag or category -1.
 NONE = -(2**63)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the type tag of a value and its UTF-8 text; an empty value or NaN counts as missing.
+    """Return the type tag of a value, and the value as text in UTF-8; NaN and empty text are missing.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
 
 
 def integer(value: bytes) -> int | None:
-    """Parse a whole number of at most 64 bits; return None for any other value.
+    """Parse a whole number of at most 64 bits; return None for any other text.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def integer(value: bytes) -> int | None:
 
 
 def real(value: bytes) -> float | None:
-    """Parse a finite number; return None for any other value.
+    """Parse a finite number in decimal notation; return None for any other text.
 
     Parameters
     ----------
@@ -92,9 +93,10 @@ def real(value: bytes) -> float | None:
 
 
 def microseconds(value: bytes) -> int | None:
-    """Return the microseconds from 1970 to an ISO 8601 date or time; UTC unless it has a zone.
+    """Convert a date or time in ISO 8601 to microseconds since 1970.
 
-    A month without a day, such as 2001-05, stands for its first day.
+    A time without a time zone is in UTC. A month without a day, such as 2001-05, stands for its
+    first day.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def microseconds(value: bytes) -> int | None:
 
 
 def iso(value: int) -> str:
-    """Return a time in ISO 8601, in UTC without a time zone; midnight is written as a date only.
+    """Format a time in ISO 8601, in UTC but without a time zone; midnight is formatted as a date.
 
     Parameters
     ----------
@@ -136,8 +138,8 @@ def iso(value: int) -> str:
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
-#: Parser of the text of a value for each kind except text; it returns None for a value of another
-#: kind.
+#: For each kind of column except text and categories, the function that parses a value. It returns
+#: None if the value does not have this kind.
 PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "integer": integer,
     "real": real,

@@ -1,4 +1,4 @@
-"""Details of the documents of a stored corpus: ids, titles, origins, columns and texts."""
+"""Reading of the ids, titles, origins, columns and texts of the documents of a stored corpus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.types import Int64s
 
 
 class Column(NamedTuple):
-    """A column of values of the documents.
+    """Description of a column, which has a value, or a missing value, for each document.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Origin of a document.
+    """File and position from which a document was read.
 
     Attributes
     ----------
@@ -57,7 +57,9 @@ class Origin(NamedTuple):
 
 
 class About:
-    """Details of the documents of a stored corpus; they are empty if it has no files of details.
+    """Reader of the ids, titles, origins, columns and texts of the documents of a stored corpus.
+
+    If the corpus does not store them, ids are document numbers, and columns and texts are missing.
 
     Parameters
     ----------
@@ -121,7 +123,9 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the SHA-256 of all files, or only of files with a changed size or modification time.
+        """Check the SHA-256 of the files; if ``whole`` is False, only of files with a changed stamp.
+
+        The stamp of a file is its size and modification time.
 
         Raises
         ------
@@ -137,7 +141,7 @@ class About:
                 raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the id of each document: an id field, or else its file name or record number."""
+        """Return the id of each document: the value of its id field, or its file or record number."""
         rows = self._rows(rows)
         keys, several = self._own(ID, rows), self.several_inputs
         return [
@@ -161,7 +165,7 @@ class About:
         return self._own(TITLE, self._rows(rows))
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
-        """Return the origin of each document."""
+        """Return the file, row and record from which each document was read."""
         rows = self._rows(rows)
         if DOCUMENTS not in self.parts:
             return [Origin("", row + 1, row + 1) for row in rows.tolist()]
@@ -181,7 +185,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the given names that are names of files of the documents."""
+        """Return those of the given names that are names of files with documents."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -194,16 +198,16 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return each document's piece number within its long document, from 1; 0 if it is no piece."""
+        """Return 1, 2, ... for documents that are pieces of a long document, and 0 for all others."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of input documents before each document, or -1 if it is unknown.
+        """Return the number of documents that precede each document in the inputs; -1 if it is unknown.
 
-        Omitted documents count too.
+        Documents that were left out of the corpus count too.
         """
         rows = self._rows(rows)
         if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
@@ -211,7 +215,7 @@ class About:
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
-        """Return a column's value for each document, or None if missing; times are in ISO 8601.
+        """Return each document's value of a column, or None if it is missing; times are in ISO 8601.
 
         Raises
         ------
@@ -242,13 +246,13 @@ class About:
         return [None if value == none else shown(value) for value in values]
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the text of each document, or None if it is not kept."""
+        """Return the text of each document, or None for a document without a stored text."""
         return [
             None if text is None else text.decode("utf-8", "replace") for text in self._bytes(rows)
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Return all details of the given documents, in the form in which inputs are read.
+        """Return all details of the given documents in the type that readers of inputs yield.
 
         Parameters
         ----------
@@ -281,7 +285,7 @@ class About:
         )
 
     def stored_texts(self) -> StoredTexts | None:
-        """Return the texts as stored in the archive, or None if no texts are stored."""
+        """Return a reader of the compressed texts, or None if no texts are stored."""
         if self._texts is None and self.has_texts:
             self._texts = StoredTexts(
                 *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
@@ -317,7 +321,7 @@ class About:
         return [None] * len(rows) if texts is None else texts.take(rows)
 
     def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
-        """Return a member of an archive, opened once, as a vector of the given type or of bytes."""
+        """Open a member of an archive as a vector, or return the vector that was opened before."""
         if (archive, name) not in self._open:
             path = self.path / archive
             with self._believed(archive):
@@ -331,7 +335,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Report errors in archives not written by sgmc as the error for a changed archive."""
+        """Turn errors in the ``with`` block, which an altered archive may cause, into a `CorpusError`."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

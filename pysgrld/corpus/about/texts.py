@@ -1,9 +1,9 @@
-"""Texts of documents in compressed frames, which are read singly; too many texts are sampled.
+"""Storage of the texts of documents, compressed with Zstandard; a size limit leads to a sample.
 
-A frame is a few hundred kilobytes of whole documents. If the compressed size is limited, a
-document's text is kept as long as its key, a hash of its number, is below a threshold, which is
-halved each time the limit is exceeded. The kept texts are an even sample of all texts, and do not
-depend on threads.
+A frame is a compressed unit that can be read alone; it has some whole texts, a few hundred
+kilobytes. If the compressed size is limited, a document's text is kept as long as a hash of the
+document's number is below a threshold, which is halved each time the limit is exceeded. The kept
+texts are therefore a uniform sample of all texts, and do not depend on threads.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ from pysgrld.corpus.vectors import (
 )
 from pysgrld.types import Int64s
 
-#: Size of the text in bytes at which a frame is complete.
+#: Size of the uncompressed texts in bytes at which a frame is complete.
 FRAME = 2**18
-#: Maximum size in bytes of a kept text; readers refuse longer texts, whatever size a file claims.
+#: Maximum size in bytes of a text that is stored. A file that claims a longer text is refused.
 LONGEST = 2**26
-#: Minimum of the limit in bytes on a frame's window in reading; level 1 never uses a larger window.
+#: Window size in bytes that reading always allows. Compression at level 1 uses no larger window.
 WINDOW = 2**20
 #: Compression level of Zstandard; level 3 would take 1.4 times as long for 5 % smaller files.
 LEVEL = 1
-#: Maximum size in bytes of texts that wait to be compressed.
+#: Maximum total size in bytes of the texts that wait to be compressed.
 AHEAD = 8 * FRAME
 #: Number of frames between two checks of the compressed size. It is fixed, so that results do not
 #: depend on the speed of threads.
 LOOKED = 16
-#: Members of an archive of texts, and types of their values: the concatenated frames; each frame's
-#: compressed and uncompressed end; each text's end; each text's document.
+#: Names of the members of an archive of texts. In order, they have the concatenated frames, the
+#: compressed and the uncompressed end of each frame, the end of each text, and the row number of
+#: each text's document. `MEMBERS` has the types of the values.
 TEXT, FRAMES, ENDS, ROWS = "text.zst", "frames.npy", "ends.npy", "rows.npy"
 MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
@@ -70,7 +71,19 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame whose compression is running: its size, the ends of its texts, and their rows."""
+    """A frame that is being compressed.
+
+    Attributes
+    ----------
+    packed : Future of bytes
+        The compressed frame.
+    size : int
+        Uncompressed size in bytes.
+    ends : array of int64
+        End of each text, counted from the start of all texts.
+    rows : list of int
+        Row number of each text's document.
+    """
 
     packed: Future[bytes]
     size: int
@@ -79,7 +92,9 @@ class _UnderWay(NamedTuple):
 
 
 class TextWriter:
-    """Writer of texts to frames up to a size limit; a separate thread compresses the frames.
+    """Writer of texts to compressed frames, with a limit on their total size.
+
+    A separate thread compresses the frames.
 
     Parameters
     ----------
@@ -108,7 +123,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # a file left by a halving that was not recorded
+                path.unlink()  # left by a halving of the texts that was not recorded
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -123,7 +138,7 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Add the texts of the next documents, except empty texts and texts that are too long."""
+        """Add the texts of the next documents; skip empty texts and texts that are too long."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
@@ -138,7 +153,7 @@ class TextWriter:
                     self._frame()
 
     def _frame(self, *, last: bool = False) -> None:
-        """Compress the waiting texts into a frame; drop half of all texts while they exceed the limit."""
+        """Compress the added texts into a frame, and drop half of all texts if the limit is exceeded."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -152,7 +167,8 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                # the remaining texts are written again; the old files stay until the next record
+                # The remaining texts are written to new files. The old files stay until the next
+                # record, from which an interrupted reading can resume.
                 old = self.stored()
                 self.halved += 1
                 limit, self.limit = self.limit, None
@@ -163,7 +179,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus; its documents follow the first ``before`` documents.
+        """Add all texts of a stored corpus, the documents of which follow ``before`` other documents.
 
         Raises
         ------
@@ -189,7 +205,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write compressed frames, in order, until at most `bytes_left` bytes of texts are waiting."""
+        """Write compressed frames in order, until frames with at most `bytes_left` bytes remain."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()
@@ -213,7 +229,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove files that the last recorded state does not refer to."""
+        """Remove old files, after the state that `flush` returned has been recorded."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
@@ -228,7 +244,7 @@ class TextWriter:
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write the texts of the documents that stay in the corpus to an archive, and sync it to disk.
+        """Write an archive with the texts of the documents that stay, and force it to disk.
 
         Parameters
         ----------
@@ -265,7 +281,7 @@ class TextWriter:
 
 
 class StoredTexts:
-    """Texts stored in frames, which are read by the row numbers of their documents.
+    """Reader of texts in compressed frames, by the row numbers of the texts' documents.
 
     Parameters
     ----------
@@ -286,7 +302,7 @@ class StoredTexts:
         self._sorted: Int64s | None = None
 
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
-        """Yield all rows and texts in order, in blocks."""
+        """Yield all texts with the row numbers of their documents, in order and in blocks."""
         for start in range(0, self.rows.size, TOGETHER):
             stop = min(start + TOGETHER, self.rows.size)
             places = np.arange(start, stop)
@@ -297,7 +313,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Return the text of each document, or None if it is missing; each frame is read only once."""
+        """Return the text of each document, or None if the document has no stored text."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
@@ -318,7 +334,7 @@ class StoredTexts:
         return row_texts
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
-        """Decompress a frame and split it into texts at the given positions."""
+        """Decompress a frame, and return the texts between the given pairs of start and end."""
         if frame >= len(self._packed):
             raise changed(self._path)
         first = int(self._plain[frame - 1]) if frame else 0
@@ -327,7 +343,8 @@ class StoredTexts:
         if not 0 < size <= FRAME + LONGEST:
             raise changed(self._path)
         packed = self.text.read(start, int(self._packed[frame])).tobytes()
-        # A frame may claim any size, which `decompress` would allocate; a stream stops at `size`.
+        # `decompress` would allocate any size that a damaged frame claims. A stream reader stops at
+        # `size`.
         engine = zstandard.ZstdDecompressor(max_window_size=max(WINDOW, size))
         try:
             with engine.stream_reader(packed) as stream:

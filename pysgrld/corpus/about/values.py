@@ -1,4 +1,4 @@
-"""Detection of a column's missing values, and of the kind and notation of its other values.
+"""Detection of the kind of a column (number, date, category, ...) and of its missing values.
 
 The notation of numbers and dates is a property of a whole column: 1,234 is more than a thousand in
 one column and about one and a quarter in another. Each value is therefore tested for all notations,
@@ -47,25 +47,29 @@ MISSING_VALUES = (
     "?",
     "n.d.",
 )
-#: Minimum fraction of values that are numbers, or dates, in a column of numbers, or of dates.
+#: A column is a column of numbers (or of dates) if at least this fraction of its values are numbers
+#: (or dates).
 SHARE = 0.95
 #: Maximum number of values quoted in a log message.
 QUOTED = 5
 
-_BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # blanks between digits
+_BLANKS = re.compile(
+    rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89"
+)  # blanks that separate groups of digits
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
-#: Pattern of codes, which are numbers with leading zeros or too many digits for 64 bits.
+#: Pattern of numbers that are codes: they have leading zeros, or too many digits for 64 bits.
 _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
-#: Bits for the notations that a value fits.
+#: Bits for notations of numbers: plain, with separators of thousands, with a decimal comma.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: Number of bits by which notations of numbers are shifted to give those of percentages.
+#: A bit for a notation of numbers, shifted by this, is the bit for percentages in the notation.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
-#: Bits for further properties of a value.
+#: Bits for properties of a value: a whole number; a code; a date that stays the same if day and
+#: month are exchanged.
 _WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
 
 _NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
@@ -102,13 +106,13 @@ class ValueRules:
         return value.strip() in self._missing
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
-        """Return the values without surrounding blanks; a missing value becomes empty bytes."""
+        """Return the values without surrounding blanks, and empty bytes for missing values."""
         values = [*values]
         trimmed = {v: b"" if (text := v.strip()) in self._missing else text for v in {*values}}
         return [trimmed[value] for value in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
-        """Return True if a value is missing, or has the given kind in any notation."""
+        """Return True if a value is missing or can be read as the given kind in some notation."""
         text = value.strip()
         if text in self._missing:
             return True
@@ -122,8 +126,8 @@ class ValueRules:
         return kind not in PARSERS or PARSERS[kind](text) is not None
 
     def _notations(self, text: bytes) -> int:
-        """Return a bit mask of all notations of numbers and dates that a text fits."""
-        if self.date_format is None:  # the most frequent notations come first
+        """Return a bit mask of all notations of numbers and dates in which a text can be read."""
+        if self.date_format is None:  # test the most frequent notations first
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
             if text[4:5] == b"-" and PARSERS["time"](text) is not None:
@@ -181,7 +185,7 @@ def _comma(text: bytes) -> bytes:
     return text.replace(b".", b"").replace(b",", b".")
 
 
-#: For each notation of numbers, the function that converts a number to plain notation.
+#: For each notation of numbers, the function that converts a number from it to plain notation.
 _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
     _PLAIN: lambda text: text,
     _THOUSANDS: _thousands,
@@ -190,7 +194,7 @@ _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
 
 
 class ColumnReading(NamedTuple):
-    """Kind of a column, and parser of its values.
+    """The kind of a column, and the function that parses its values.
 
     Attributes
     ----------
@@ -210,7 +214,7 @@ class ColumnReading(NamedTuple):
 
 
 class _Tally:
-    """Counts of the values of a column by the notations that they fit."""
+    """Counts of a column's values by the notations of numbers and dates in which they can be read."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
         self.rules, self.most_levels = rules, levels
@@ -224,7 +228,7 @@ class _Tally:
     def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
         self.documents += len(values)
         present = {*np.unique(tags).tolist()} - {MISSING}
-        if len(present) <= 1:  # with fewer, only empty values count as missing
+        if len(present) <= 1:  # if all have one type, they are counted without tags
             only = next(iter(present), MISSING)
             counts = {(value, only): count for value, count in Counter(values).items()}
         else:
@@ -251,7 +255,7 @@ class _Tally:
         return sum(count for bits, count in self.by_bits.items() if bits & bit)
 
     def others(self, bit: int) -> str:
-        """Quote the values that do not fit a notation, with their counts."""
+        """Return a text that quotes the values that do not fit a notation, with their counts."""
         others: Counter[bytes] = Counter()
         for bits, examples in self.examples.items():
             if not bits & bit:
@@ -259,14 +263,14 @@ class _Tally:
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that has the bit ``bit`` but not the bit ``without``; an empty text if none."""
+        """Return a value that fits the notation ``bit`` but not ``without``, or an empty text."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return next(iter(examples)).decode(errors="replace")[:40]
         return ""
 
     def best(self, candidates: Iterable[int]) -> tuple[int, int]:
-        """Return the first notation that fits the most values, and the number of these values."""
+        """Return the notation that most values fit, and the number of these values."""
         best = max(candidates, key=self.fitting)
         return best, self.fitting(best)
 
@@ -286,7 +290,7 @@ def read_as(
     rules: ValueRules,
     levels: int,
 ) -> ColumnReading:
-    """Determine the kind of a column and the parser of its values.
+    """Detect the kind of a column, unless it is declared, and choose a parser for its values.
 
     Parameters
     ----------
@@ -349,7 +353,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Return a message about categories that differ only in capitalisation, if there are any."""
+    """Return a list with a message about categories that differ only in capitalisation, or none."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")
@@ -366,7 +370,7 @@ def _alike(levels: set[bytes]) -> list[str]:
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
-    """Return a reader for a column of numbers, in the notation that fits the most values."""
+    """Return kind and parser of a column of numbers, in the notation that most values fit."""
     candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
     bit, fitting = tally.best(candidates)
     percent = bit >= 1 << _PERCENT
@@ -397,7 +401,7 @@ def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
-    """Return a reader for a column of dates, or None if too few values are dates in one notation.
+    """Return kind and parser of a column of dates; None if too few values are dates in one notation.
 
     Raises
     ------
