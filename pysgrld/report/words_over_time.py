@@ -10,8 +10,13 @@ import numpy as np
 from pysgrld.models.word_order import top_words
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.report.document_pass import looked_at
+from pysgrld.types import Array, Doubles, Floats, Int64s
 
+#: Number of documents in a block for `occurrences_per_document`.
+_DOCUMENTS = 1024
+#: Smallest positive probability, for its logarithm.
+_TINY = 1e-30
 #: Maximum number of drawn values in memory, which sets how many topics are processed in one block.
 _VALUES = 8_000_000
 
@@ -41,6 +46,12 @@ class WordsOverTime(NamedTuple):
 def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
     """Compute probabilities of topics' words in each time slice, over the stored samples.
 
+    Intervals for other texts like the documents are wider than the posterior. A word that occurs D
+    times in a document counts as one observation, so that the part of a logarithm's variance that
+    comes from the documents is D times as large. That part is 1 - v / v0, where v is the posterior
+    variance and v0 the prior variance: drift^2 for each step of a change, and in addition spread^2
+    for a probability.
+
     Parameters
     ----------
     results : Results
@@ -64,13 +75,79 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
     if len(steps) < ENOUGH:
         return series
     low, high, ends = nothing.copy(), nothing.copy(), np.full((2, len(topics), n), np.nan)
+    repeated = occurrences_per_document(results, topics, order)
+    walk = results.options.drift**2 * np.arange(slices)
     size = max(1, _VALUES // (len(steps) * n * slices))
     for begin in range(0, len(topics), size):
         block = slice(begin, begin + size)
         drawn = np.stack([_looked_up(results, step, topics[block], order[block]) for step in steps])
-        low[block], high[block] = bounds(drawn)
-        ends[:, block] = bounds(drawn[:, :, :, -1] / drawn[:, :, :, 0])
+        logs = np.log(np.maximum(drawn, _TINY).astype(np.float64))
+        prior = results.options.spread**2 + walk
+        low[block], high[block] = _bounds(logs, repeated[block, :, None], prior)
+        ends[:, block] = _bounds(logs[..., -1] - logs[..., 0], repeated[block], walk[-1])
     return series._replace(low=low, high=high, change_low=ends[0], change_high=ends[1])
+
+
+def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Doubles, Doubles]:
+    """Return bounds of values, (...), given draws of their logarithms, (S, ...).
+
+    Parameters
+    ----------
+    logs : (S, ...) float64
+    repeated : (...) float64
+        Numbers of occurrences that count as one observation (`occurrences_per_document`).
+    prior : (...) or float
+        Prior variances of the logarithms.
+    """
+    mean, of_prior = logs.mean(axis=0), np.minimum(1.0, logs.var(axis=0, ddof=1) / prior)
+    factors = np.sqrt(np.maximum(1.0, repeated * (1.0 - of_prior)))
+    low, high = (np.exp(mean + factors * (end - mean)) for end in bounds(logs))
+    return low, high
+
+
+def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
+    """Return how often a word of a topic occurs in a document that has the word with that topic.
+
+    Parameters
+    ----------
+    results : Results
+        Results of a model with topics that change over time.
+    topics : (K,) int64
+    words : (K, n) int64
+        Ids of words of each topic.
+
+    Returns
+    -------
+    (K, n) float64
+        sum c r / sum r over documents, where c is the number of occurrences in a document and r the
+        probability that they have the topic. 1 if intervals are for these documents alone, or if the
+        training corpus is missing.
+    """
+    corpus = results.training_corpus()
+    if results.these or corpus is None:
+        return np.ones(words.shape)
+    phi = results.fitted.in_slices(results.mean)
+    needed, place = np.unique(words), np.full(phi.shape[2], -1)
+    place[needed] = np.arange(len(needed))
+    occurrences, documents_with = np.zeros((2, len(needed), len(topics)))
+    rows = looked_at(corpus)
+    for begin in range(0, len(rows), _DOCUMENTS):
+        ids = rows[begin : begin + _DOCUMENTS]
+        documents = corpus.take(ids)
+        assert documents.slices is not None
+        theta = results.proportions(documents, ids)
+        of_document = np.repeat(np.arange(len(ids)), np.diff(documents.indptr))
+        shown = np.flatnonzero(place[documents.indices] >= 0)
+        word, of_document = documents.indices[shown], of_document[shown]
+        r = phi[documents.slices[of_document], :, word] * theta[of_document]
+        r = r[:, topics] / np.maximum(r.sum(axis=1, keepdims=True), _TINY)
+        np.add.at(occurrences, place[word], r * documents.counts[shown, None])
+        np.add.at(documents_with, place[word], r)
+    ratio = np.divide(
+        occurrences, documents_with, out=np.ones_like(occurrences), where=documents_with > 0
+    )
+    of_topics: Doubles = ratio[place[words], np.arange(len(topics))[:, None]]
+    return of_topics
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
