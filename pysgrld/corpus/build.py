@@ -1,4 +1,4 @@
-"""Operations on stored corpora: building from inputs, sampling, copying, removing texts."""
+"""Functions that build, sample and copy stored corpora, and remove texts from them."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Int64s, Key
 
-#: Advice in the error message for an output path that exists already.
+#: Advice at the end of the error message if the output path exists already.
 OTHER_FOLDER = "name another folder with -o"
 
-#: Number of documents copied in one block.
+#: Number of documents that are copied at a time.
 TOGETHER = 4096
 
 
@@ -58,7 +58,7 @@ def build(
     *,
     among: Sequence[str] | None = None,
 ) -> Corpus:
-    """Build a stored corpus; if a signal stops the build, the same call resumes it.
+    """Build a stored corpus from inputs; if a signal stops the build, the same call resumes it.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def build(
     Raises
     ------
     OutputError
-        If there is something at ``place`` already.
+        If ``place`` is a file or a folder that is not empty.
     Interrupted
         After a signal.
     SgmcError
@@ -105,7 +105,7 @@ def build(
                     "nothing that was read from standard input is kept; run the command again"
                 )
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    # false for a stored input that is opened in place
+    # An input that is a stored corpus is opened at its own path, and has to be copied.
     if resolve_path(made.path) != resolve_path(place):
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
@@ -114,9 +114,9 @@ def build(
 
 
 def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
-    """Write a random sample of a corpus's documents as a new corpus, with the same word ids.
+    """Write a random sample of a corpus's documents as a new corpus.
 
-    The documents stay in order.
+    The new corpus has the same words with the same ids, and its documents stay in order.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
 
 
 def take(corpus: Corpus, ids: Int64s, place: Path, origin: dict[str, Any]) -> Corpus:
-    """Store some documents of a corpus, with their texts and columns, as a new corpus.
+    """Write the given documents of a corpus, with their texts and columns, as a new corpus.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def take(corpus: Corpus, ids: Int64s, place: Path, origin: dict[str, Any]) -> Co
 def store_documents(
     path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
 ) -> Corpus:
-    """Write documents from memory to a new folder, which gets its final name when it is complete.
+    """Write documents from memory as a new corpus; its folder is renamed into place when complete.
 
     In a run with the same vocabulary, the folder has only two files and uses the vocabulary of the
     run.
@@ -210,7 +210,7 @@ def store_documents(
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
-    """Copy a stored corpus's files into a new folder, synced to disk, with their file times.
+    """Copy the files of a stored corpus, with their modification times, into a new folder.
 
     Parameters
     ----------
@@ -230,7 +230,8 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
-            # linking fails on another file system, or on one without links
+            # Linking fails between two file systems, or if the file system has no links; the file is
+            # then copied.
             with contextlib.suppress(OSError):
                 (folder / name).hardlink_to(file)
                 continue

@@ -1,11 +1,10 @@
-"""Decompression of bzip2 files by several threads, which work ahead of the reader.
+"""Decompression of bzip2 files by several threads.
 
 A bzip2 stream is a header, blocks of at most 900 kB before compression, and an end with a checksum
-of all of them. A block may begin at any bit, with 48 bits that hardly ever occur by chance; nothing
-else marks its position. The data between two such marks becomes a separate stream that a thread
-decompresses. If that fails (damage, the end of a truncated file, a mark by chance), one ordinary
-decompressor reads the rest of the stream, as without threads: so a single function detects errors in
-bzip2 data.
+of all blocks. A block may begin at any bit. It begins with a mark of 48 bits, which hardly ever
+occur by chance. The data between two marks becomes a separate stream that a thread decompresses. If
+that fails (damage, the end of a truncated file, a mark by chance), one ordinary decompressor reads
+the rest of the stream, as without threads, so that a single function detects errors in bzip2 data.
 """
 
 from __future__ import annotations
@@ -28,13 +27,14 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes, True if a block mark may contain it after the mark's first byte.
+#: For each pair of bytes, True if it can be the second and third of the bytes with a mark. The
+#: search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
 
 class Rest(NamedTuple):
-    """The part of a bzip2 member that the threads left, and that a single decoder decompresses.
+    """The part of a bzip2 stream that the threads could not decompress.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rest(NamedTuple):
 
 
 class ParallelBzip2(ExitStack):
-    """Bzip2 file in which several threads decompress the next blocks ahead of the reader.
+    """Reader of a bzip2 file; several threads decompress the next blocks before they are needed.
 
     Parameters
     ----------
@@ -71,25 +71,25 @@ class ParallelBzip2(ExitStack):
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
         self._read = begun  # number of bytes of the file read so far
-        self._window = b""  # the last bytes read
+        self._window = b""  # the part of the file that is in memory, up to the last byte read
         self._marks: dict[int, int] = {}  # kinds of marks by their position in bits, ascending
         self._searched = 0  # number of bytes of the file searched so far
         self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
         self._header = b""
 
     def raw(self, size: int) -> bytes:
-        """Read more bytes of the file."""
+        """Read at most ``size`` more bytes of the compressed file."""
         data = self._raw(size)
         self._read += len(data)
         return data
 
     def member(self, data: bytes) -> Generator[bytes, None, Rest]:
-        """Yield the contents of blocks that can be decompressed separately; return the rest.
+        """Yield the output of a bzip2 stream, decompressed by threads; return the data left to the caller.
 
         Parameters
         ----------
         data : bytes
-            The data that was read last; the member begins with it.
+            The data that was read last; the stream begins with it.
         """
         self._window = data
         start = self._read - len(data)
@@ -97,7 +97,7 @@ class ParallelBzip2(ExitStack):
         checksum = n_bytes = 0
         header = b""
         while True:
-            # data before position `needed` are no longer used
+            # Data before position `needed` (in bits) are no longer used.
             needed = position if header else 8 * start
             self._window = self._from(needed // 8)
             self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
@@ -115,7 +115,7 @@ class ParallelBzip2(ExitStack):
             for piece in block.pieces(self._step):
                 n_bytes += len(piece)
                 yield piece
-            if not block.engine.eof:  # the block has no end, or a different checksum
+            if not block.engine.eof:  # the block is incomplete or damaged
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             position, n_bytes = block.end, 0
@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return ``count`` bits of the file, from position ``bit``, as a number; None past its end."""
+        """Return ``count`` bits of the file, from position ``bit``, as a number; None after its end."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:
@@ -137,7 +137,7 @@ class ParallelBzip2(ExitStack):
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
     def _prepare(self) -> None:
-        """Read ahead until all threads have work."""
+        """Read more of the file until all threads have a block to decompress."""
         most = self._most * _LONGEST
         while True:
             self._search()
@@ -157,7 +157,7 @@ class ParallelBzip2(ExitStack):
             if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
                 header = self._from(place - 4)[
                     :4
-                ]  # header of the member that the block seems to belong to
+                ]  # header of the stream, if the block is the first one after a header
                 if header.startswith(b"BZh"):
                     self._header = header
             job = self._pool.submit(_Block, piece, self._header, begin, end, self._step)
@@ -168,7 +168,7 @@ class ParallelBzip2(ExitStack):
         data = self._from(start)
         places = []
         for odd in (0, 1):
-            # pair of bytes after position 2 i + odd
+            # `pairs[i]` is the pair of bytes after position 2 i + odd.
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
             places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
@@ -183,7 +183,10 @@ class ParallelBzip2(ExitStack):
     # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the rest of a member as a stream made such that its final checksum is correct."""
+        """Return the stream from a block on, as a stream that an ordinary decompressor can read.
+
+        A small block is put before it, so that the checksum at the end of the stream is correct.
+        """
         content, made_up = _with_checksum(header, checksum, bit % 8)
         data = self._from(bit // 8)
         if bit % 8 and data:
@@ -193,10 +196,16 @@ class ParallelBzip2(ExitStack):
 
 
 class _Block:
-    """A block in decompression: its first piece, and the decompressor for the remaining pieces."""
+    """A block of a bzip2 stream, decompressed by a separate decompressor.
+
+    The first piece of the output is decompressed at once, the others when they are requested.
+    """
 
     def __init__(self, piece: bytes, header: bytes, begin: int, end: int, step: int) -> None:
-        """Start decompressing `piece`, which holds the block at bits ``begin`` to ``end`` of the file."""
+        """Decompress the first piece of the block that is at bits ``begin`` to ``end`` of the file.
+
+        ``piece`` has the bytes of the file that contain these bits.
+        """
         shift, length = begin % 8, end - begin
         data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
         if shift:
@@ -212,7 +221,7 @@ class _Block:
             self._first = self.engine.decompress(header + data[:whole].tobytes() + footer, step)
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
-        """Yield the contents of the block, up to the first error."""
+        """Yield the decompressed block in pieces; stop without an exception at the first error."""
         piece = self._first
         while piece is not None:
             if piece:
@@ -229,7 +238,7 @@ class _Block:
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """Make a bzip2 stream of one small block with a given checksum, without the stream's end.
+    """Return a bzip2 stream that has one small block with the given checksum and no end.
 
     Parameters
     ----------
@@ -246,12 +255,12 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     """
     for filler in range(2**16):
         content = filler.to_bytes(2, "big")
-        register = _WORD  # state of bzip2's checksum after these two bytes
+        register = _WORD  # state of bzip2's checksum after the two bytes of `content`
         for byte in content:
             register ^= byte << 24
             for _ in range(8):
                 register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
-        # 32 steps back give the four bytes after which the check is `checksum`
+        # Reversing 32 steps of the checksum gives the four bytes that lead to `checksum`.
         remainder = checksum ^ _WORD
         for _ in range(32):
             remainder = (

@@ -1,4 +1,4 @@
-"""Tables of character classes for cpp/text, 256 characters each, from Python's Unicode data."""
+"""Tables of character classes for the tokeniser in cpp/text, made from Python's Unicode data."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ import numpy as np
 
 from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_word, word_pattern
 
-#: Maximum number of UTF-8 bytes in a case-folded character.
+#: Maximum number of bytes that a case-folded character takes in UTF-8.
 _SIZE = 5
-#: Value in place of the combining class for a character that composition may change.
+#: Value stored instead of the combining class for a character that normal form C may change.
 _COMPOSES = 255
 
 
 class Role(IntEnum):
-    """Class of a character for the tokeniser; the values are those in cpp/text/characters.hpp."""
+    """Class of a character for the tokeniser, with the same values as in cpp/text/characters.hpp."""
 
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
 
-#: Scripts without blanks between words, by the start of their characters' Unicode names.
+#: Classes of characters of scripts without blanks between words, by the beginning of their Unicode
+#: names.
 _SCRIPTS = {
     "CJK ": Role.IDEOGRAPH,
     "IDEOGRAPHIC ": Role.IDEOGRAPH,
@@ -38,7 +39,7 @@ _STARTS = tuple(_SCRIPTS)
 
 
 def page(number: int) -> bytes:
-    """Return one page of the table: 256 `Character` records of cpp/text, from 256 * number on.
+    """Return the records of 256 characters, with the layout of `Character` in cpp/text.
 
     Parameters
     ----------
@@ -54,11 +55,12 @@ def page(number: int) -> bytes:
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
         order, folded = unicodedata.combining(character), " "
-        # normal form C never contains these characters
+        # Texts are in normal form C, which never contains this character.
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # like \w in re, except the underscore, which is ASCII and not in these tables
+            # The classes agree with \w in re, except for the underscore, which cpp/text handles
+            # itself because it is ASCII.
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
@@ -68,14 +70,14 @@ def page(number: int) -> bytes:
 
 
 def _folded(character: str) -> str:
-    """Case-fold a character in normal form C; characters that no word contains become blanks."""
+    """Return a character case-folded in normal form C, or a blank if words cannot contain it."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # most characters end here
+        return character  # true for most letters
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
 def normal(text: str) -> str:
-    """Return the text in normal form C.
+    """Return the text in Unicode's normal form C, in which accents are composed with letters.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Return the tokeniser's class of a character, given text in normal form C.
+    """Return the class of a character for the tokeniser; the character is in normal form C.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def role(character: str) -> Role:
     Returns
     -------
     Role
-        Its class.
+        The class of the character.
     """
     if character == "_":
         return Role.LETTER
@@ -109,7 +111,7 @@ def role(character: str) -> Role:
 
 
 class Token(NamedTuple):
-    """A token of a text: its start and end in the text, and its spelling in the vocabulary."""
+    """A token of a text, with start and end in the text, and its spelling in the vocabulary."""
 
     begin: int
     end: int
@@ -117,7 +119,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text in normal form C, as they are counted if no token pattern is set.
+    """Yield the tokens of a text, as the tokeniser finds them if the user set no token pattern.
 
     Parameters
     ----------
@@ -135,9 +137,12 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # the cache holds more words than most vocabularies have
+@lru_cache(1 << 17)  # more words than most vocabularies have
 def _tokens_of(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a run of word characters; cached, because most words occur repeatedly."""
+    """Return the tokens in a sequence of word characters, which may be of several scripts.
+
+    The result is cached, because most words occur repeatedly.
+    """
     found, begin = [], 0
     for script, characters in groupby(_with_scripts(text), key=itemgetter(1)):
         run = [character for character, _ in characters]
@@ -155,7 +160,7 @@ def _tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
-    """Yield the characters of a run with their scripts; a mark has the script of the letter before."""
+    """Yield each character with its script; a mark has the script of the preceding letter."""
     script = Role.LETTER
     for character in run:
         kind = _script(character)
@@ -172,7 +177,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return True if two words are adjacent pairs of ideographs that share the middle one.
+    """Return True if two words are pairs of ideographs that overlap, such as AB and BC.
 
     The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
     in every text with the three characters.

@@ -1,4 +1,4 @@
-"""Splitting of long documents such as books into pieces, and removal of Gutenberg's licence."""
+"""Functions that split long documents, such as books, and remove Project Gutenberg's licence."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import numpy as np
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Int64s
 
-#: A word of text in UTF-8; in Chinese and Japanese, which have no blanks, a single character.
+#: Pattern of a word in UTF-8. In Chinese and Japanese, which have no blanks between words, a single
+#: character counts as a word.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: Preferred ends of a piece: a paragraph's end, else a sentence's, else a line's.
+#: Patterns of the preferred ends of a piece, in order: of a paragraph, of a sentence, of a line.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: Ratio of a piece's length to the maximum distance between its end and the ideal boundary.
+#: The end of a piece is searched within 1 / `_WINDOW` of the piece's length from the ideal end.
 _WINDOW = 5
 
-#: Marks before and after a Project Gutenberg book; the licence is outside of them.
+#: Marks that begin and end a book of Project Gutenberg. The licence is before and after the marks.
 _BEGIN = re.compile(rb"\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK[^*]{0,400}\*{3}", re.I)
 _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
 
 class Chunked(NamedTuple):
-    """Documents after long documents were split.
+    """Documents of which the long ones were split into pieces.
 
     Attributes
     ----------
@@ -95,11 +96,12 @@ def without_licence(text: bytes) -> bytes:
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
-    """Split a text into about equal pieces of about `words` words, by paragraphs and sentences.
+    """Split a text into pieces of about `words` words that end with a paragraph, sentence or line.
 
-    A text of W words becomes W / words pieces, to the nearest whole number. A boundary moves to a nearby
-    end of a paragraph, else of a sentence, else of a line; only blanks between pieces are lost. Text
-    that is not UTF-8, or has a NUL, stays whole, because it is not a valid document.
+    The number of pieces is the number of words divided by `words`, rounded. A boundary between pieces
+    of equal length moves to the nearest end of a paragraph within a window, else to that of a
+    sentence or of a line. Only blanks between pieces are lost. Text that is not UTF-8, or has a NUL,
+    stays whole, because it is not a valid document.
 
     Parameters
     ----------
@@ -126,7 +128,9 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        target = i * len(ends) // number - 1  # index of the last word in an ideal piece
+        target = (
+            i * len(ends) // number - 1
+        )  # index of the last word of the piece, before the boundary moves
         cut, first, last = (
             ends[target],
             ends[max(0, target - reach)],

@@ -1,4 +1,4 @@
-"""Detection of the kinds of inputs (data, vocabularies, folders) by names and first bytes."""
+"""Functions that find the files of an input, and name inputs by their paths."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of, resolve_path
 from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
-#: Maximum number of suffixes that a message lists.
+#: Maximum number of file suffixes that a message lists.
 MOST = 8
-#: Files by which a run is recognised, and sets of files by which folders written by sgmc are
-#: recognised: runs, stored corpora, exports.
+#: A folder with the files of `_RUN` is a run. A folder with all files of an entry of `_OURS` was
+#: written by sgmc: it is a run, a stored corpus or an export.
 _RUN = (CONFIG, CHECKPOINTS)
 _OURS = (
     _RUN,
@@ -38,23 +38,23 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: Approximate number of files examined; and maximum number of lines per blank line in a text made
-#: of paragraphs.
+#: `LOOKED_INTO`: approximate number of files that are examined. `PARAGRAPH`: files have paragraphs if
+#: at least one in this number of lines is blank.
 LOOKED_INTO, PARAGRAPH = 64, 20
-#: Prefix of cache files that Hugging Face's datasets writes next to its data files.
+#: Prefix of the cache files that the library datasets (Hugging Face) writes next to its data files.
 _CACHED = "cache-"
-#: File name of a single-cell matrix.
+#: File name of a single-cell count matrix in the format of 10x Genomics.
 _MATRIX = "matrix.mtx"
-#: Text files are split into pieces if there are at most this many, with at least this mean size in
-#: bytes (10,000 words); and number of words in a piece. Measured on the books of the Bible:
-#: docs/corpora.md.
+#: Text files are books, and split into pieces of `PIECE_WORDS` words, if they are at most
+#: `MOST_BOOKS` files and their mean size is at least `BOOK` bytes (10,000 words). These numbers were
+#: measured on the books of the Bible (docs/corpora.md).
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: With fewer text files than this, each line is a document.
+#: If the text files are fewer than this, each line is a document.
 SEVERAL = 3
 
 
 def corpus_name(inputs: Sequence[str]) -> str:
-    """Return a short corpus name, made from the first input, for the name of a run's folder.
+    """Return a short name for a corpus, made from its first input, for use in folder names.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a name for each input: the shortest part at the end of its path that is unique.
+    """Return a name for each input: the fewest last parts of its path that make the name unique.
 
     Names of files without a suffix include the folder if the files are in several folders, as in
     newsgroups and maildirs.
@@ -112,7 +112,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
-        # several paths may refer to the same file
+        # Several inputs may be the same path, which counts only once.
         counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
         longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
         if not longer:
@@ -121,7 +121,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def stem(path: str | Path) -> str:
-    """Return the data's name: the file name without known suffixes and without ``docword.``.
+    """Return a file name without the suffix of its format and without the prefix ``docword.``.
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ def stem(path: str | Path) -> str:
 
 
 def single_cells(path: Path) -> SingleCells | None:
-    """Find the genes (``features.tsv`` or ``genes.tsv``) and ``barcodes.tsv`` next to a 10x matrix.
+    """Find the files of genes and of barcodes that lie next to a single-cell count matrix.
+
+    The file of genes is ``features.tsv`` or ``genes.tsv``, the file of barcodes ``barcodes.tsv``.
 
     Parameters
     ----------
@@ -166,16 +168,16 @@ def single_cells(path: Path) -> SingleCells | None:
 
 
 def matrix_in(folder: Path) -> Path | None:
-    """Find the single-cell matrix in a 10x folder that also has its genes and barcodes."""
+    """Return the single-cell matrix in a folder, or None if matrix, genes or barcodes are missing."""
     every = (folder / f"{_MATRIX}{suffix}" for suffix in ("", *COMPRESSED))
     return next((path for path in every if single_cells(path)), None)
 
 
 def vocabulary_beside(path: Path) -> Path | None:
-    """Find the vocabulary file next to a file of counts.
+    """Find the vocabulary file in the folder of a file of counts.
 
-    For a matrix of 10x this is the list of genes. For ``docword.NAME.txt`` or ``NAME.mtx`` it is
-    ``vocab.NAME.txt``; else this name with the last dotted parts of NAME removed one by one; else
+    For a single-cell matrix it is the file of genes. For ``docword.NAME.txt`` or ``NAME.mtx`` it is
+    ``vocab.NAME.txt``, also after one or more dotted parts at the end of NAME were removed, or else
     the only ``vocab.*.txt`` in the folder. Any of these files may be compressed.
 
     Parameters
@@ -194,18 +196,20 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if is_file(vocabulary, None):  # None: too long a name counts as a missing file
+            if is_file(
+                vocabulary, None
+            ):  # with None, a name that is too long counts as a missing file
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None
 
 
-#: A year in the name of a file.
+#: Pattern of a year in the name of a file.
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def folder_in(name: str) -> str | None:
-    """Return the folder of a file within its input, or None if it is in no folder.
+    """Return the subfolder of an input that contains a file, or None if the file is in no subfolder.
 
     Parameters
     ----------
@@ -216,7 +220,7 @@ def folder_in(name: str) -> str | None:
 
 
 def year_in(name: str) -> int | None:
-    """Return the only year in the name of a file, or None if it has no year or several.
+    """Return the year in the name of a file, or None if the name has no year or several years.
 
     Parameters
     ----------
@@ -228,7 +232,7 @@ def year_in(name: str) -> int | None:
 
 
 class Folder(NamedTuple):
-    """The files below a folder that are to be read, selected by name.
+    """The files of a folder and its subfolders that are to be read.
 
     Attributes
     ----------
@@ -243,7 +247,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """List the documents below a folder, or its tables if it has no documents.
+    """Find the documents in a folder and its subfolders, or the tables if it has no documents.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by
@@ -266,7 +270,7 @@ def texts_of_folder(folder: Path) -> Folder:
     CorpusError
         If the folder is a run.
     """
-    from pysgrld.corpus.formats import slack  # only folders need it
+    from pysgrld.corpus.formats import slack  # imported here, because only folders need it
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
@@ -280,7 +284,7 @@ def texts_of_folder(folder: Path) -> Folder:
     files: list[Path] = []
     tables: list[Path] = []
     bare: list[Path] = []
-    suffixes: Counter[str] = Counter()  # files of other kinds
+    suffixes: Counter[str] = Counter()  # number of files that are neither documents nor tables
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
         seen = [Path(parent) / name for name in folders if not name.startswith(".")]
@@ -310,7 +314,7 @@ def texts_of_folder(folder: Path) -> Folder:
         files += bare
     else:
         suffixes[""] += len(bare)
-    # JSON and XML files next to tables usually describe them
+    # JSON and XML files that lie next to tables usually describe the tables.
     plain = [table for table in tables if _suffix(table.name) not in SHARED]
     if files:
         suffixes.update(map(_suffix, (table.name for table in tables)))
@@ -349,13 +353,13 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return a name's suffix in lower case, or "" if it is not a word, as in "12.M3P:2,S"."""
+    """Return the suffix of a file name in lower case; "" if it is no word, as in "12.M3P:2,S"."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
 
 def _listed(suffixes: Counter[str]) -> str:
-    """List the suffixes with their numbers of files, most frequent first."""
+    """Return a text that lists the suffixes with their numbers of files, most frequent first."""
     phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))
@@ -364,7 +368,7 @@ def _listed(suffixes: Counter[str]) -> str:
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:
-    """Decide from the inputs whether each line or each file of plain text is one document.
+    """Decide whether a document is a line or a file, if the option ``document_is`` leaves it open.
 
     Each file is a document if the inputs include a folder, a web page, a Word document or a PDF; if
     the text has paragraphs separated by blank lines, and comes in several files or is to be split
@@ -402,7 +406,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
 
 
 def _are_books(inputs: Sequence[str]) -> bool:
-    """Return True if the inputs are a small number of long plain-text files."""
+    """Return True if the inputs are few and long plain-text files, which are split into pieces."""
     sizes = []
     for path in inputs:
         if size_of(path) is None and not is_folder(path):
@@ -443,7 +447,7 @@ def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
 
 
 def check_inputs(inputs: Sequence[str]) -> None:
-    """Raise an error for missing inputs before anything is read.
+    """Raise an error if an input is missing.
 
     Parameters
     ----------

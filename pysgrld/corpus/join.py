@@ -1,4 +1,4 @@
-"""Joining of stored corpora: shards of one corpus, or a corpus and new documents."""
+"""Functions that join stored corpora into one, or add new documents to a corpus."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s, Key
 
-#: Fields in the records of corpora that are summed when the corpora are joined.
+#: Entries of ``meta.json`` that are summed over the joined corpora.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
-#: Seed for choosing the old documents to keep, so that the same command gives the same corpus.
+#: Seed of the random choice of old documents. It is fixed, so that the same command gives the same
+#: corpus.
 _FORGOTTEN = 1987
 
 
@@ -41,9 +42,9 @@ def join(
     of_first: Int64s | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Join corpora, in order, into one corpus with the vocabulary of the last one.
+    """Join corpora in the given order into one corpus, with the vocabulary of the last corpus.
 
-    If the texts exceed the limit of ``--keep-text``, an even sample of all texts is kept.
+    If the texts exceed the limit of ``--keep-text``, a uniform sample of all texts is kept.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def join(
             rows[0] = of_first
         total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
-            # a part's compressed texts are copied if all of its documents are kept
+            # The compressed texts of a corpus are copied as they are if all of its documents are kept.
             texts = part.about.stored_texts() if empty and (number or of_first is None) else None
             before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
@@ -97,7 +98,7 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                details.kinds = {}  # the kinds found in one part may not fit other parts
+                details.kinds = {}  # the kinds of columns may differ between the corpora
                 if renamed is not None:
                     details.several_inputs = True
                     if number:
@@ -136,10 +137,11 @@ def grown(
     listener: Listener,
     forget: int | None = None,
 ) -> Corpus:
-    """Write a corpus of stored and new documents, with new words after the old words.
+    """Write a corpus that has old documents and new documents, and add new words to the vocabulary.
 
-    Old words keep their ids. The rules of ``options`` choose the new words from the new documents,
-    which are read twice, because their words are known only after the first reading.
+    Old words keep their ids; new words follow. The rules of ``options`` choose the new words from
+    the new documents, which are read twice, because the new words are known only after the first
+    reading.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Return new names for files, numbered if stored documents have a file of the same name."""
+    """Map file names to unique names: add a number to a name that an old document's file has."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

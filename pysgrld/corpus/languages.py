@@ -1,4 +1,4 @@
-"""Detection of each document's language by stop words and scripts, or by a library."""
+"""Detection of the language of each document by stop words and scripts, or by a library."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: Library that detects the language of documents that fit no stop-word list and no script.
+#: Name of the library that is used for documents that fit no list of stop words and no script.
 _LIBRARY = "py3langid"
-#: Minimum fraction and minimum number of a document's tokens that must be stop words of its
-#: language, and their minimum ratio to the stop words of any other language.
+#: A document is in a language if at least the fraction `_SHARE` of its tokens and at least `_FEWEST`
+#: tokens are stop words of the language, and at least `_TIMES` as many as those of any other language.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
-#: Language of each script, by the script's name in the Unicode names of characters.
+#: The language in which each script is used. Scripts are named as in the Unicode names of characters.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: For the library: minimum number of distinct words in a document, maximum number of words passed
-#: to it, and minimum lead of its best language over the second, in nats.
+#: The library is used for documents with at least `_LEAST` distinct words, of which it gets at most
+#: `_FIRST`. Its best language is accepted if its log-probability exceeds that of the second by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: Minimum fraction and minimum number of documents in another language for a message; and of
-#: documents in unknown languages for using the library.
+#: A second language is reported if at least the fraction `_WORTH` of the documents and at least `_FEW`
+#: documents are in it. The same minimum of documents in unknown languages holds for using the library.
 _WORTH, _FEW = 0.03, 3
-#: Minimum fraction of documents with a word for comparing the word with stop-word lists.
+#: Only words in at least this fraction of the documents are compared with lists of stop words.
 _OFTEN = 0.002
-#: Numbers for a document that fits no language, and for a word that has not been classified.
+#: `UNKNOWN`: number in place of a language if no language fits. `_UNSEEN`: number of a word with a
+#: script that has not been determined yet.
 UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
-    """Detector of the languages of documents over a common vocabulary.
+    """Detector of the language of each document, from the documents' word counts.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class LanguageGuesser:
 
     def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
         self._words, self.languages = words, list(COMPARED)
-        # if 3 % of the documents are in a language, its stop words are in 1 % of all documents
+        # If 3 % of the documents are in a language, its usual stop words are in about 1 % of all
+        # documents.
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
@@ -64,13 +66,13 @@ class LanguageGuesser:
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
-        """Record the scripts of words that occur for the first time."""
+        """Determine the script of each word that occurs for the first time."""
         there = np.zeros(len(self._words), np.bool_)
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
         for i in new.tolist():
-            if self._words[i] > "\u0370":  # beyond Latin
+            if self._words[i] > "\u0370":  # not a Latin letter
                 script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
                 name = _OF_SCRIPT.get(script, script.lower())
                 if name in ("digit", ""):
@@ -78,13 +80,13 @@ class LanguageGuesser:
                 self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
-        """Return a language's number; a new language is added."""
+        """Return the index of a language in `languages`, after adding the language if it is new."""
         if language not in self.languages:
             self.languages.append(language)
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Detect, by the library, the languages of long enough documents that match no stop-word list."""
+        """Detect by the library the languages of documents that fit no stop words and no script."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
@@ -98,7 +100,7 @@ class LanguageGuesser:
                 languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
-        """Return each document's language as a number, or `UNKNOWN` if the evidence is weak."""
+        """Return each document's language as an index in `languages`, or `UNKNOWN` if it is unsure."""
         self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
@@ -128,12 +130,12 @@ class LanguageGuesser:
 
 
 def has_library() -> bool:
-    """Return True if py3langid, which detects additional languages, is installed."""
+    """Return True if the library that detects further languages (py3langid) is installed."""
     return find_spec(_LIBRARY) is not None
 
 
 def require_guesser(language: str) -> None:
-    """Raise an error if only the library detects a language and the library is not installed.
+    """Raise an error if detecting a language needs a library that is not installed.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return a message with the shares of frequent languages, or None if fewer than two are.
+    """Return a message about the languages of the documents, or None if only one is frequent.
 
     Parameters
     ----------

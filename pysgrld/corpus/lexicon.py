@@ -1,4 +1,4 @@
-"""Vocabulary of a corpus while it is being read, which maps words of documents to ids."""
+"""Vocabulary that maps words to ids while a corpus is being read, and may grow meanwhile."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: Attributes of a lexicon with plain values, which are recorded for an interrupted reading.
+#: Attributes with plain values that are recorded, so that an interrupted reading can resume.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
 class Lexicon:
-    """Words of a corpus while it is being read, with counts of omitted words and documents.
+    """Vocabulary of a corpus that is being read, which also counts omitted words and documents.
 
     The words come from a trained run (`match`), from a given vocabulary file, or from the inputs;
     then the dictionary grows with each new word of a text (``built``) or each vocabulary of counts.
@@ -76,22 +76,22 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        self._places: Int32s | None = None  # dictionary ids of the current input's words
+        self._places: Int32s | None = None  # ids of the words of the current input
 
     @property
     def final(self) -> bool:
-        """Whether word ids will be the same after reading."""
+        """True if the word ids of the first reading are the word ids of the finished corpus."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
 
     @property
     def _drops(self) -> bool:
-        """Whether documents may be dropped after reading."""
+        """True if an option drops documents after the first reading."""
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Return a step's documents with word ids, and count the words left out.
+        """Convert the documents of a reading step to word ids, and count the words that are left out.
 
         The step's details of documents are reduced to the documents that are returned.
 
@@ -119,7 +119,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # positions of the kept documents, if some were omitted
+        # If documents are omitted, this has the positions of the other documents.
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
@@ -148,7 +148,7 @@ class Lexicon:
         return block
 
     def _begin(self, heading: Heading, label: str) -> None:
-        """Begin the next input.
+        """Begin the next input, after a check that it can be mixed with the inputs before it.
 
         Text and counts cannot be mixed in one corpus.
         """
@@ -205,13 +205,13 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, as recorded or else as their spelling suggests."""
+        """Return True if the words are column numbers: it is recorded, or all words are numbers."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
 
     def places(self, words: Sequence[str]) -> Int32s:
-        """Return word ids; an unknown word gets a new id if the dictionary grows, else -1."""
+        """Return the ids of words; an unknown word is added, or has id -1 if the words are fixed."""
         encoded = [word.encode() for word in words]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
@@ -237,14 +237,14 @@ class Lexicon:
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
-        """Return plain values from which, with the words, `restore` makes an equal lexicon."""
+        """Return the state of this lexicon, other than its words, as plain values for `restore`."""
         return {name: getattr(self, name) for name in _PLAIN} | {
             "skipped": dict(self.skipped),
             "parts": dict(self.parts),
         }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
-        """Continue from the recorded state of another lexicon with the same options."""
+        """Set the state from words and a record that another lexicon with equal options returned."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])

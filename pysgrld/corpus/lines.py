@@ -1,4 +1,4 @@
-"""Reading of one input, decompressed and decoded, in blocks of bytes or in numbered lines.
+"""Reading of a file or of standard input, with decompression and conversion to UTF-8.
 
 The size of decompressed blocks is bounded, every member of a compressed file is read, and data
 after the last member is an error. The file objects of the standard library are not used because
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: Number of bytes of a file, or of lines of a pipe, by which the format is detected.
+#: The format is detected from the first `HEAD` bytes of a file, or the first `HEAD_LINES` lines of a
+#: pipe.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
-#: Error handler that replaces malformed bytes by bytes that are invalid in UTF-8, so that they are
-#: detected later.
+#: Name of an error handler for decoding. It replaces malformed bytes by bytes that are invalid in
+#: UTF-8, so that the error is detected when the text is tokenised.
 _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 class Lines(ExitStack):
-    """A decompressed file, or standard input, to be read in blocks or whole lines, then closed.
+    """Reader of a file or of standard input, decompressed, in blocks of bytes or in whole lines.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ class Lines(ExitStack):
             if not regular:
                 lines = self.head[:HEAD].splitlines(keepends=True)
                 self.head = b"".join(lines[:HEAD_LINES])
-            # old Macs end lines by carriage returns
+            # In files of old Macs, lines end with a carriage return.
             self._only_cr = b"\n" not in self.head and b"\r" in self.head
             if self._only_cr and b"\0" not in self.head:
                 self.head = self.head.replace(b"\r", b"\n")
@@ -129,8 +130,8 @@ class Lines(ExitStack):
         return data
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file on disk, after reading the rest of the file."""
-        self.on_read = None  # reading only for the hash is not progress
+        """Read the rest of the file, and return the SHA-256 of the whole file on disk."""
+        self.on_read = None  # do not report progress any more
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -138,7 +139,7 @@ class Lines(ExitStack):
     def _as_utf8(
         self, blocks: Generator[bytes, None, None], encoding: str
     ) -> Generator[bytes, None, None]:
-        """Convert text in another encoding to UTF-8, after a check whether it is UTF-8 already."""
+        """Convert text from the given encoding to UTF-8, and note whether it was UTF-8 already."""
         decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
         guess, valid, beyond = codecs.getincrementaldecoder(UTF8)(), True, False
         with closing(blocks):
@@ -154,7 +155,7 @@ class Lines(ExitStack):
                         yield text.encode(UTF8, "surrogatepass")
                 if text := decoder.decode(b"", True):
                     yield text.encode(UTF8, "surrogatepass")
-            # with an unknown byte order (UTF-16, UTF-32), all text is malformed
+            # The byte order of UTF-16 or UTF-32 is unknown, so that all text is malformed.
             except UnicodeError:
                 yield "\udcff".encode(UTF8, "surrogatepass")
 
@@ -172,12 +173,12 @@ class Lines(ExitStack):
             block = self._next()
 
     def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
-        """Yield whole lines, many at a time; `line` counts the lines before the current ones.
+        """Yield blocks of whole lines; `line` is the number of lines before the current block.
 
         Parameters
         ----------
         bad : callable
-            Called with a line above the limit; the line is left out if the call returns.
+            Called for each line above the limit; the line is left out if the call returns.
 
         Yields
         ------
@@ -187,7 +188,7 @@ class Lines(ExitStack):
         """
         parts: list[bytes] = []
         size = 0
-        lost = False  # whether the line being read exceeds the limit
+        lost = False  # True while reading the rest of a line above the limit
         for block in self.blocks():
             if self._only_cr:
                 block = block.replace(b"\r", b"\n")
@@ -225,7 +226,7 @@ class Lines(ExitStack):
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
     ) -> Iterator[bytes]:
-        # Lines that are together shorter than the limit are passed on together.
+        # Consecutive lines with a total length of at most the limit are yielded together.
         start = 0
         while start < len(whole):
             stop = start + self.max_line
@@ -242,7 +243,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Regroup data into blocks of `STEP` bytes, so that a file is always split in the same way."""
+    """Yield the same data in blocks of `STEP` bytes, so that blocks do not depend on threads."""
     rest = b""
     with closing(blocks):
         try:
@@ -253,14 +254,14 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # undamaged bytes before the fault
+                yield rest  # the bytes before the damage are valid
             raise
     if rest:
         yield rest
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a regular file in bytes; None for anything else.
+    """Return the size of a regular file in bytes, or None for a folder, a pipe or standard input.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ def size_of(path: str) -> int | None:
 
 
 def plain_name(path: str | Path) -> str:
-    """Return a file's name without its folder and without the suffix of its compression.
+    """Return the name of a file without its folder and without a suffix such as ``.gz``.
 
     Parameters
     ----------
@@ -294,7 +295,7 @@ def plain_name(path: str | Path) -> str:
 
 
 def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a name without the first of the given suffixes that it has, in upper or lower case.
+    """Remove a suffix from a file name, if the name ends with one of the given suffixes.
 
     Parameters
     ----------
@@ -315,7 +316,7 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 
 
 def undecodable(encoding: str) -> str:
-    """Return the message for text that cannot be decoded; it suggests --encoding."""
+    """Return an error message for text that is not in the given encoding."""
     if encoding != UTF8:
         return f"not {encoding} (choose another --encoding)"
     return (
@@ -327,30 +328,32 @@ def undecodable(encoding: str) -> str:
 
 # ---- compressed streams
 
-#: Maximum output in bytes of a decompression step (zstd may exceed it), even for a compressed bomb.
+#: Maximum number of bytes that one step of decompression yields, even from a compressed bomb. Only
+#: zstd may exceed it.
 STEP = 2**20
 
-#: Maximum size of an xz dictionary in bytes; xz would allocate any size that the file claims.
+#: Maximum size of an xz dictionary in bytes. Without it, xz would allocate any size that a file
+#: claims.
 DICTIONARY = 2**27
-#: Maximum window in bytes of a zstd stream. Dumps of Reddit use 2^31; memory is allocated only as
-#: the window fills.
+#: Maximum size in bytes of the window of a zstd stream. Dumps of Reddit use 2^31. Memory is
+#: allocated only as the window fills.
 WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
-    """Damaged compressed stream; the message states the damage, and `advice` the remedy."""
+    """Error for a damaged compressed stream; `advice` is the remedy for the user."""
 
     advice = "download or export the file again"
 
 
 class NeedsDictionaryError(DamagedStreamError):
-    """A zstd stream compressed with a separate dictionary, which is not at hand."""
+    """Error for a zstd stream that can be decompressed only with a separate dictionary file."""
 
     advice = "decompress it with zstd -d -D DICTIONARY, and give the decompressed file"
 
 
 class StreamTooLargeError(DamagedStreamError):
-    """A stream that decompresses to more bytes than allowed."""
+    """Error for a stream that decompresses to more bytes than allowed."""
 
     advice = "if you trust the file, allow more with --max-input"
 
@@ -366,14 +369,14 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
-#: Skippable frame of zstd: pattern of its magic number, and size of its header in bytes.
+#: Pattern of the magic number of a zstd frame that readers skip, and size of its header in bytes.
 _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 
 
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
 ) -> Generator[bytes, None, None]:
-    """Decompress data in the format that its first bytes indicate; yield other data unchanged.
+    """Decompress data in the format that its first bytes indicate; yield uncompressed data as it is.
 
     Parameters
     ----------
@@ -394,9 +397,9 @@ def blocks(
     Raises
     ------
     DamagedStreamError
-        If a stream is damaged, ends early, or is followed by something else.
+        If a stream is damaged, ends early, or is followed by other data.
     StreamTooLargeError
-        If more than `limit` bytes would come out.
+        If the data expands to more than `limit` bytes.
     """
     size = 0
     for block in _decompressed(raw, threads):
@@ -428,12 +431,12 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
 
 
 def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
-    """Return the data after skippable zstd frames, as in files of pzstd or the seekable format.
+    """Skip zstd frames without content, which some programs write, and return the data after them.
 
     Raises
     ------
     DamagedStreamError
-        If such a frame ends early.
+        If a frame ends early.
     """
     while _SKIPPABLE.match(data):
         while len(data) < _SKIPPABLE_HEAD and (chunk := raw(STEP)):
@@ -461,13 +464,13 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # the error is of the file, not of its content
+            raise  # the file could not be read; its content may be undamaged
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():
                 raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
             raise DamagedStreamError(f"the {kind} data is damaged ({reason})") from None
-        while not (data := rest.lstrip(b"\0")):  # padding with zeros is allowed
+        while not (data := rest.lstrip(b"\0")):  # zeros may follow the stream
             rest = raw(STEP)
             if not rest:
                 return
@@ -486,8 +489,8 @@ def _member(
     raw: Callable[[int], bytes],
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member, perhaps by several threads, and return the bytes that follow it."""
-    n_sent = 0  # number of bytes that the parallel decoder yielded before
+    """Decompress one stream, by several threads if possible; return the bytes that follow it."""
+    n_sent = 0  # number of bytes of output that the threads have yielded
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:
@@ -509,8 +512,8 @@ def _member(
 def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member on this thread, and return the bytes that follow it."""
-    # zstd has no limit on output, but expands at most about 32,000 times
+    """Decompress one stream on the calling thread, and return the bytes that follow it."""
+    # The output of zstd cannot be limited, but is at most about 32,000 times its input.
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:

@@ -1,4 +1,4 @@
-"""Removal of the parts of log lines that differ in every line: paths, addresses, numbers."""
+"""Removal of parts that differ between lines of log files: paths, IP addresses and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-#: Patterns of masked parts by kind, in the order of application.
+#: Pattern of each kind of part that is removed, in the order in which the patterns are applied.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
     "IP address": rb"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?(?!\w|\.\d)"
@@ -18,9 +18,10 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
-#: A word between blanks, and characters: every masked word has at least one of them.
+#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of the characters without which a word
+#: has no part to remove.
 _WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
-#: Nouns for log messages, singular and plural, by kind.
+#: For each kind of removed part, its name in log messages, in the singular and the plural.
 CALLED = {
     "path": ("path", "paths"),
     "IP address": ("IP address", "IP addresses"),
@@ -30,7 +31,7 @@ CALLED = {
 
 
 def masked(documents: Iterable[bytes], left_out: Counter[str]) -> list[bytes]:
-    """Return texts without paths, machine addresses, and hexadecimal or other numbers.
+    """Return texts without paths, IP addresses, and hexadecimal or other numbers.
 
     Parameters
     ----------
