@@ -1,7 +1,7 @@
-"""Minibatches of documents for the iterations, from a stored corpus or a single-pass input.
+"""Minibatches of training documents, from a stored corpus or from a stream that is read once.
 
-`Epochs` goes through a stored corpus again and again; `OnePass` takes documents from a stream. `Ahead`
-prepares the next minibatches of either on another thread, while the current minibatches are used.
+`Epochs` goes through a stored corpus repeatedly, and `OnePass` takes documents from a stream. `Ahead`
+prepares their next minibatches on another thread while the training uses the current minibatch.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
-#: Minimum number of documents passed to the training thread at a time.
+#: Minimum number of documents that are handed over to the training thread at a time.
 TOGETHER = 64
-#: Seconds between checks for a stop while waiting for documents.
+#: Seconds between two checks whether training should stop, while it waits for documents.
 PATIENCE = 0.1
 
 
 class Source(Protocol):
-    """The methods of a corpus that minibatches need."""
+    """Protocol for a corpus from which minibatches are taken."""
 
     def take(self, ids: Int64s) -> Documents:
         """Return the documents with the given ids, in the order of the ids."""
 
 
 class Feed(Protocol):
-    """Source of documents that can be read only once, in order."""
+    """Protocol for a stream of documents, which can be read only once and in order."""
 
     def take(self, n: int) -> Documents:
         """Return the next ``n`` documents, or fewer at the end of the input."""
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
-    """Return documents as a minibatch, with word ids renumbered to those words that occur in it.
+    """Return a minibatch of documents, with word ids renumbered to the words of the minibatch.
 
     Parameters
     ----------
@@ -58,9 +58,7 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
 
 
 def hold_out_size(requested: int | float | None, documents: int) -> int:
-    """Return the number of documents to hold out, by default min(1000, 10 % of the documents).
-
-    `choose_documents` chooses the documents.
+    """Return the number of held-out documents, by default 10 % of the documents but at most 1000.
 
     Parameters
     ----------
@@ -91,9 +89,9 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
 
 
 def choose_documents(documents: int, size: int, key: Key) -> Int64s:
-    """Choose documents of a corpus at random, without replacement and with equal probability.
+    """Draw a simple random sample of documents, without replacement.
 
-    A smaller choice with the same key is a subset of every larger choice.
+    A smaller sample with the same key is a subset of every larger sample.
 
     Parameters
     ----------
@@ -116,11 +114,12 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus by epochs, each determined by seed, chain and iteration.
+    """Minibatches of a stored corpus, in which each epoch visits every document once.
 
-    Each epoch is a new keyed permutation of the training documents, split into the minimum number
-    of minibatches with at most `size` documents; their sizes differ by at most one. Otherwise a
-    small last minibatch would be scaled up, and its step would move topics more than all others.
+    Each epoch is a new random permutation of the training documents. It is split into the minimum
+    number of minibatches with at most `size` documents, with sizes that differ by at most one. If
+    the last minibatch were small, it would be scaled up, and its step would move topics more than
+    other steps. Seed, chain and iteration determine a minibatch.
 
     Attributes
     ----------
@@ -132,8 +131,8 @@ class Epochs(NamedTuple):
     seed, chain : int
         Seed of all randomness of the run, and number of the chain among the chains of a seed, from 0.
     rank, ranks : int
-        Number of the contiguous slice of every minibatch to return, and the number of slices; the scale
-        is the scale of the whole minibatch.
+        Number of this process, from 0, and number of processes. Each process gets a contiguous slice
+        of every minibatch. The scale is the scale of the whole minibatch.
     """
 
     source: Source
@@ -148,7 +147,7 @@ class Epochs(NamedTuple):
     def of(
         cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
     ) -> Epochs:
-        """Return the minibatches that the resolved options define."""
+        """Create the minibatches with the size, seed and chain of the resolved options."""
         size, seed, chain = options.minibatch, options.seed, options.chain
         return cls(source, train, size, seed, chain, rank, ranks)
 
@@ -164,11 +163,11 @@ class Epochs(NamedTuple):
 
     @property
     def together(self) -> int:
-        """Number of minibatches that are prepared together."""
+        """Number of consecutive minibatches that `Ahead` prepares at a time."""
         return max(1, TOGETHER // self.size)
 
     def ids(self, t: int) -> Int64s:
-        """Return the positions in the corpus of this rank's documents in iteration ``t``."""
+        """Return the corpus positions of this process's documents in iteration ``t``."""
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         rank_slice = slice_of(whole, self.rank, self.ranks)
         positions = np.arange(rank_slice.start, rank_slice.stop)
@@ -181,14 +180,14 @@ class Epochs(NamedTuple):
         return self.train[order]
 
     def minibatch(self, t: int) -> Minibatch:
-        """Return the documents of iteration ``t``; iterations are counted from 0."""
+        """Return the minibatch of iteration ``t``; iterations are counted from 0."""
         ids = self.ids(t)
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         return compact(self.source.take(ids), ids, len(self.train) / len(whole))
 
 
 def slice_of(whole: range, rank: int, ranks: int) -> range:
-    """Return the slice of a range for one of ``ranks`` ranks; sizes differ by at most one.
+    """Split a range into ``ranks`` slices of almost equal size, and return slice number ``rank``.
 
     Parameters
     ----------
@@ -209,7 +208,7 @@ def slice_of(whole: range, rank: int, ranks: int) -> range:
 
 
 def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
-    """Return a function of (size, seed) that gives the first minibatch's number of distinct words.
+    """Return a function that counts the distinct words of the first minibatch of a run.
 
     Parameters
     ----------
@@ -229,12 +228,12 @@ def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], in
 
 
 class FeedPosition(NamedTuple):
-    """The position in a feed after an iteration.
+    """Position in a stream of documents after an iteration.
 
     Attributes
     ----------
     documents : int
-        Number of documents taken from the feed so far.
+        Number of documents taken from the stream so far.
     digest : str
         Digest of all these documents, in hexadecimal.
     """
@@ -244,20 +243,20 @@ class FeedPosition(NamedTuple):
 
 
 class OnePass:
-    """Minibatches of a corpus that is read once, drawn from a shuffle buffer.
+    """Minibatches that are drawn at random from a buffer, which a stream of documents refills.
 
-    A buffer holds documents, at first the training documents of the head. Each iteration draws a
-    minibatch from it, and the next documents of the feed replace the drawn documents; at the end of
-    the feed the buffer empties. Iterations come in order. To resume a run, `go_to` draws the
-    minibatches of the earlier iterations again, for which the feed must give the same documents
-    again.
+    At first, the buffer has the training documents among the stored first documents of the corpus
+    (`head`). Each iteration draws a minibatch from the buffer, and the next documents of the stream
+    (`feed`) replace the drawn documents; at the end of the stream the buffer empties. Iterations
+    come in order. To resume a run, `go_to` draws the minibatches of the earlier iterations again,
+    for which the stream must yield the same documents again.
 
     Parameters
     ----------
     head : Source
         The first documents of the corpus, stored.
     train : (n,) int64, or Others
-        Positions in the head of the training documents, which are in the buffer at first.
+        Positions of the training documents in the head.
     first : int
         Number of the feed's first document; documents of the head have smaller numbers.
     feed : Feed
@@ -269,7 +268,8 @@ class OnePass:
         As for `Epochs`.
     """
 
-    #: Number of minibatches prepared at a time: one, because a stream's documents are used at once.
+    #: Number of minibatches that `Ahead` prepares at a time. It is 1, because documents of a stream
+    #: should be used without delay.
     together = 1
 
     def __init__(
@@ -299,7 +299,7 @@ class OnePass:
         return -(-self.documents // self.size)
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the documents of iteration ``t``, or None at the end of the corpus.
+        """Return the minibatch of iteration ``t``, or None at the end of the corpus.
 
         Raises
         ------
@@ -319,17 +319,20 @@ class OnePass:
         return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
 
     def go_to(self, t: int, waiting: Callable[[], None]) -> None:
-        """Skip to iteration ``t``; ``waiting`` is called before each minibatch, and may raise to stop."""
+        """Draw and discard the minibatches before iteration ``t``.
+
+        ``waiting`` is called before each minibatch, and may raise an exception to stop.
+        """
         while self._next < t:
             waiting()
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the feed's position after ``t`` minibatches, which must be recent."""
+        """Return the position in the stream after ``t`` minibatches; only recent positions are known."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
-        """Draw the next minibatch, and refill the buffer with new documents."""
+        """Draw the next minibatch from the buffer, and refill the buffer from the stream."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
         order = core.permute(
@@ -353,7 +356,7 @@ class OnePass:
 
 
 def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
-    """Return copies of the words and the counts of each document."""
+    """Return a list with a copy of the word ids and counts of each document."""
     return [
         (documents.indices[a:b].copy(), documents.counts[a:b].copy())
         for a, b in itertools.pairwise(documents.indptr.tolist())
@@ -361,7 +364,7 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
 
 
 class WholeCorpus(NamedTuple):
-    """Documents that are all in memory; each iteration uses all of them.
+    """Training documents in memory, all of which are the minibatch of every iteration.
 
     Attributes
     ----------
@@ -376,12 +379,12 @@ class WholeCorpus(NamedTuple):
 
     @property
     def per_epoch(self) -> int:
-        """Number of minibatches in an epoch: 1."""
+        """Number of minibatches in an epoch, always 1."""
         return 1
 
     @property
     def together(self) -> int:
-        """Number of minibatches that are prepared together: 1."""
+        """Number of minibatches that `Ahead` prepares at a time, always 1."""
         return 1
 
     @property
@@ -391,45 +394,46 @@ class WholeCorpus(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of documents per minibatch: D."""
+        """Number of documents per minibatch, D."""
         return self.documents
 
     def minibatch(self, t: int) -> Minibatch:
-        """Return all documents, whatever the iteration ``t``."""
+        """Return all documents; the iteration ``t`` is ignored."""
         del t
         return self.batch
 
 
-#: Minibatches of the documents on which a chain is trained, one per iteration.
+#: Source of the minibatches on which a chain is trained; each iteration uses one minibatch.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Iteration of the first minibatch, and minibatches; at the stream's end the last one is None.
+#: Iteration of the first minibatch, and list of consecutive minibatches. None follows the last
+#: minibatch of a stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 
 class Ahead:
-    """Minibatches of a stream, prepared in advance on another thread.
+    """Minibatches that are prepared on another thread before they are needed.
 
     The thread changes only the time at which minibatches are ready, never their content. Small
-    minibatches are prepared several at a time, because a hand-over between threads takes as long as
-    several documents.
+    minibatches are prepared several at a time, because handing over a minibatch to another thread
+    takes as long as preparing several documents.
 
     Parameters
     ----------
     stream : Epochs or OnePass
     waiting : callable, optional
-        Called now and then until the next minibatch is ready; may raise, to stop.
+        Called now and then until the next minibatch is ready. It may raise an exception to stop.
     """
 
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        self._alone: bool | None = None  # True if this process cannot start more threads
+        self._alone: bool | None = None  # True if no other thread can be started
         self._ready: _Batches = 0, []
         self._next: tuple[int, Future[_Batches]] | None = None
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the documents of iteration ``t``, and start to prepare the next ones."""
+        """Return the minibatch of iteration ``t``, and start to prepare the next minibatches."""
         if self._alone is None:
             try:
                 check_room_for_thread()
@@ -454,7 +458,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Prepare the minibatches from iteration ``t`` on that are delivered together.
+        """Return the iteration ``t`` and the minibatches from it on that are handed over together.
 
         An error in a later minibatch is raised only when that minibatch is requested.
         """
@@ -465,6 +469,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread; callbacks are not called any more."""
+        """End the thread; `waiting` is not called any more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

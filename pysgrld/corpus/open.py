@@ -1,4 +1,4 @@
-"""Conversion of any input to a stored corpus; an input that is a stored corpus is just opened.
+"""Conversion of inputs to a stored corpus (`open_corpus`).
 
 Documents are written to disk as they are read, and the vocabulary is chosen after all documents
 were read.
@@ -39,16 +39,17 @@ from pysgrld.errors import IGNORED, CorpusError, Interrupted, Log, Message, Seve
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
-#: Recorded name for documents without words.
+#: Name in ``meta.json`` under which documents without words are counted.
 EMPTY = "no known word"
-#: Recorded name for documents that repeat others or are in another language.
+#: Name in ``meta.json`` under which documents are counted that were left out because they repeat
+#: another document or are in another language.
 UNWANTED = "repeated, or in another language"
-#: A corpus with at most this many documents, and at least this mean number of tokens, is a corpus
-#: of books, which should be split into pieces.
+#: A corpus with at most `FEW` documents of at least `LONG` tokens on average is a corpus of books,
+#: which should be split into pieces.
 FEW, LONG = 20, 2000
-#: Fraction of tokens that are left out as numbers above which the log has a warning.
+#: If more than this fraction of the tokens are numbers, which are left out, the user is warned.
 MOSTLY = 0.5
-#: Seconds of reading after which progress is saved.
+#: Number of seconds between two records of the progress, from which reading can resume.
 NOTE_EVERY = 30.0
 
 
@@ -64,7 +65,7 @@ def open_corpus(
     notify: Callable[[ReadingProgress], None] | None = None,
     log: Log | None = None,
 ) -> Corpus:
-    """Turn inputs into one stored corpus and open it.
+    """Convert inputs to one stored corpus, and open it.
 
     A single folder written by ``sgmc corpus build`` is opened in place, unless an option changes its
     vocabulary. Any other input is read once and written to ``store``, which is renamed into place
@@ -83,13 +84,14 @@ def open_corpus(
     threads : int
         Number of threads that decompress, clean and count words; the result does not depend on it.
     resumable : bool
-        When `notify` raises `Interrupted`, or the process is killed, keep the documents read so far next
-        to ``store``: the same call continues from there. Not possible if an input is a pipe.
+        Whether the documents read so far stay on disk, next to ``store``, when `notify` raises
+        `Interrupted` or the process is killed. The same call then resumes the reading. An input that
+        is a pipe prevents this.
     among : sequence of str, optional
         All inputs of the corpus, if ``inputs`` are the inputs of one of its shards. A shard may
         lack words and requested fields.
     notify : callable, optional
-        Called from time to time with the progress of the reading; may raise, to stop.
+        Called from time to time with the progress of the reading. It may raise an exception to stop.
     log : callable, optional
         Called with each line of a message to the user.
 
@@ -123,7 +125,7 @@ def open_corpus(
     check_inputs(inputs)
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
-    # reading a pipe again does not give the same data
+    # A pipe cannot be read again, so that an interrupted reading cannot resume.
     resumable = resumable and all(not is_stream(path) for path in inputs)
     options = resolve_document_is(inputs, options)
     with work_folder(Path(store), identity if resumable else None) as work:
@@ -161,7 +163,7 @@ def open_corpus(
 
 
 class Meter:
-    """Meter of the bytes read from files, by which progress is reported.
+    """Counter of the bytes read, which reports progress as a part of the total size of all files.
 
     Parameters
     ----------
@@ -203,7 +205,7 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Yield the steps of reading inputs with documents as word ids, and report the progress.
+    """Read inputs; yield each step of reading, together with its documents as word ids.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def numbered(
     lexicon : Lexicon
         Assigns the word ids, refuses bad documents, and counts documents that are left out.
     notify : callable
-        Called with the progress of the reading; may raise, to stop.
+        Called with the progress of the reading. It may raise an exception to stop.
     """
     meter = Meter(inputs, notify)
     steps = read(
@@ -232,7 +234,7 @@ def numbered(
 
 
 class CorpusBuilder:
-    """Writer of documents to disk while inputs are read, which makes them a corpus at the end.
+    """Writer that stores documents while inputs are read, and completes the corpus at the end.
 
     Parameters
     ----------
@@ -243,15 +245,15 @@ class CorpusBuilder:
     def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
         self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
-        # Lists are read here, so that a missing list is reported before inputs are read.
+        # The stop words are read here, so that a missing list is reported before reading inputs.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # next step to read: input number and step number
-        # for each word: number of documents, number of tokens
+        self.done = 0, 0  # input number and step number of the next step
+        # Number of documents with each word, and number of tokens of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of completely read inputs
-        self.base = 0  # number of documents in earlier inputs, including omitted ones
-        self.placed = True  # True if it is known which documents were omitted
+        self.base = 0  # number of documents in earlier inputs, omitted or not
+        self.placed = True  # False if documents at unknown positions were omitted
         self.collector = DetailsCollector(
             work.folder / ABOUT,
             texts=self.options.keep_text != "none",
@@ -265,7 +267,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # continue an interrupted reading
+        else:  # an interrupted reading is resumed
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -279,8 +281,8 @@ class CorpusBuilder:
                 tally(block.indices, block.counts, *self.known)
 
     def add(self, step: Step) -> None:
-        """Write the documents of a reading step."""
-        # a resumed reading starts with the heading again
+        """Add the documents of a step of reading to the corpus."""
+        # A resumed reading starts with the heading of its input, which was counted before.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -303,7 +305,7 @@ class CorpusBuilder:
             self.collector.add(step.about, self.base)
 
     def note(self) -> None:
-        """Record the progress of reading, so that another process can resume from here."""
+        """Record the progress of reading on disk, so that another process can resume the reading."""
         words = self.lexicon.dictionary.words(self.words_noted)
         self.words_noted += len(words)
         record = {
@@ -321,7 +323,7 @@ class CorpusBuilder:
             self.collector.texts.noted()
 
     def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
-        """Choose the vocabulary, renumber words, and rename the corpus into place.
+        """Choose the vocabulary, rewrite the documents with it, and rename the corpus into place.
 
         Parameters
         ----------
@@ -329,7 +331,8 @@ class CorpusBuilder:
         whole : bool
             Whether all inputs were read to their end.
         shard : bool
-            Whether this is a shard; the other shards may have the words and fields that it lacks.
+            Whether the corpus is a shard of a larger corpus. It may then lack words and fields that other
+            shards have.
 
         Raises
         ------
@@ -376,7 +379,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # another shard may have more values that are not numbers
+        if shard:  # a column of numbers may have texts in other shards
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -384,7 +387,8 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # for documents matched to a run, the named fields are those of its training documents
+            # Documents matched to a run need not have the fields that the user named for the
+            # training documents.
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -394,9 +398,9 @@ class CorpusBuilder:
     def _cut(
         self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool
     ) -> Message | None:
-        """Return a message about how text was split into words, or None.
+        """Return a message on the stop words and the segmentation of the text; None if not needed.
 
-        If several languages were reported, the stop words for them were reported as well.
+        With several languages, the stop words were already reported together with the languages.
         """
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
@@ -417,7 +421,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Rewrite the documents with only the words that are kept in the vocabulary."""
+        """Choose the vocabulary, and write the documents again with only the words of the vocabulary."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -431,7 +435,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
-        staying = surveyed.stays  # documents that the survey keeps, even without words
+        staying = surveyed.stays  # True for the documents that the survey keeps
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -464,7 +468,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        # in numerical order, because the order of first occurrence is arbitrary
+        # Sort column numbers, because the order in which they first occurred is arbitrary.
         if lexicon.numbers:
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
@@ -513,7 +517,7 @@ class CorpusBuilder:
 
 
 def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
-    """Yield the documents of blocks for which `stays` is True."""
+    """Yield blocks with only the documents for which `stays` is True."""
     first = 0
     for block in blocks:
         yield block.take(np.flatnonzero(stays[first : first + len(block)]))
@@ -521,7 +525,10 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field named by the user to its column's role and name, and to the option."""
+    """Map each field that the user named to the key of its column, and to the option that named it.
+
+    The key of a column is its role and its name.
+    """
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:
@@ -532,7 +539,7 @@ def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
-    """Log the documents and tokens that were left out of a corpus of `tokens` tokens."""
+    """Log which documents and parts of texts were left out of a corpus with `tokens` tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         pieces = f"{plural(lexicon.pieces, 'piece')} of about {lexicon.options.chunk:,} words"
@@ -569,7 +576,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if lexicon.match is not None:  # the count includes the run's stop words, which have no ids
+        if lexicon.match is not None:  # stop words are unknown words too
             n_words = plural(len(lexicon.match), "word")
             where = (
                 f"among the {n_words} of the run's vocabulary, which has no stop words or "
@@ -579,14 +586,14 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return the array enlarged to at least `size` values; its capacity is doubled.
+    """Return an array with at least `size` values; enlarging doubles the size at least.
 
     Parameters
     ----------
     array : array of int64
-        Values so far.
+        The current values, which are followed by zeros in an enlarged array.
     size : int
-        Number of values that must fit.
+        Minimum number of values.
 
     Returns
     -------

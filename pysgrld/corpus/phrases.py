@@ -1,4 +1,4 @@
-"""Detection of phrases, which are words adjacent far more often than by chance."""
+"""Detection of phrases: words that follow each other far more often than by chance."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plura
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
-#: Minimum normalised pointwise mutual information and minimum number of occurrences of a phrase.
+#: `LEAST_NPMI`: minimum normalised pointwise mutual information of the parts of a phrase.
+#: `LEAST_COUNT`: minimum number of occurrences of a phrase.
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
-#: Maximum number of pairs in memory (128 MB).
+#: Maximum number of different pairs of words in memory, where they take 128 MB.
 MOST_PAIRS = 1 << 22
-#: Minimum possible undercount at which the user gets a warning.
+#: If rare pairs were dropped, counts may be too low. A possible error of at least this is reported.
 EXACT_ENOUGH = 5
 
 
 class Phrase(NamedTuple):
-    """A detected phrase.
+    """A phrase of two or three words, with its number of occurrences.
 
     Attributes
     ----------
@@ -38,8 +39,9 @@ class Phrase(NamedTuple):
         Words of the phrase, separated by blanks.
     occurrences : int
     npmi : float
-        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of the two parts: 1 if they only occur together, 0 if
-        they occur together as often as by chance.
+        Normalised pointwise mutual information ln(p(ab) / (p(a) p(b))) / -ln p(ab) of the parts a and
+        b of the phrase, with their relative frequencies p. It is 1 if the parts only occur together,
+        and 0 if they occur together as often as by chance.
     """
 
     words: str
@@ -57,7 +59,7 @@ def find_phrases(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Find phrases of two words, then phrases of three, each a phrase of two plus a word.
+    """Find phrases of two words, and phrases of three words that contain a phrase of two words.
 
     Inputs are read twice. Only words of the same sentence are neighbours; stop words are ignored.
 
@@ -116,7 +118,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Read all inputs, and return phrases of two words, or of an earlier phrase and a word."""
+    """Read all inputs, and return phrases of two words, or of one of the given phrases and a word."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0
@@ -167,7 +169,9 @@ def _pairs(
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
-    """Format phrases as lines for `--phrases`: phrase, occurrences and NPMI, separated by tabs.
+    """Format phrases as a file for the option ``--phrases``.
+
+    Each line has a phrase, its number of occurrences and its NPMI, separated by tabs.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Work done on threads ahead of its consumer; results are in order, and queues bounded.
+"""Iterators that compute the next items on other threads while the consumer uses the current.
 
-Threads change only the time at which a result is ready, never its value: for any number of threads,
-results come in the order of their items, and an error comes after all results before it.
+Threads change only the time at which a result is ready, never its value. For any number of threads,
+results come in the order of their items, and an error is raised after the results of all earlier
+items. The number of results that wait for the consumer is limited.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pysgrld.run.machine import check_room_for_thread
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds between checks for a stop while waiting.
+#: Seconds between two checks whether to stop, while waiting for an item.
 PATIENCE = 0.1
 
 
 def run_ahead(
     items: Iterator[Item], depth: int, waiting: Callable[[], None]
 ) -> Generator[Item, None, None]:
-    """Run an iterator on a separate thread, at most ``depth`` items ahead, and yield its items.
+    """Yield the items of an iterator that runs on a separate thread.
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ def run_ahead(
         If it has a method ``close``, the separate thread calls it at the end of the iterator or
         when no more items are needed.
     depth : int
-        Maximum number of items in the queue.
+        Maximum number of items that wait for the consumer.
     waiting : callable
-        Called now and then while no item is ready; may raise, to stop.
+        Called now and then while no item is ready. It may raise an exception to stop.
 
     Raises
     ------
@@ -65,12 +66,12 @@ def run_ahead(
             if close := getattr(items, "close", None):
                 close()
 
-    # A daemon thread, because it may wait forever for data from a pipe that nobody writes to.
+    # The thread is a daemon, because it may wait forever for data from a pipe without a writer.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # this process cannot start more threads
+    except RuntimeError:  # no more threads can be started
         yield from items
         return
     try:
@@ -88,7 +89,7 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        # the thread closes its files, unless it is waiting for a pipe
+        # Let the thread close its files. It cannot while it waits for a pipe.
         thread.join(timeout=2 * PATIENCE)
 
 
@@ -98,7 +99,7 @@ def map_in_order(
     workers: int,
     waiting: Callable[[], None],
 ) -> Generator[Result, None, None]:
-    """Apply a function to items on several threads; results are in the order of the items.
+    """Apply a function to items on several threads, and yield the results in the order of the items.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def map_in_order(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
-    """Submit a call to a pool, or make it on this thread if no more threads can be started."""
+    """Call a function on a thread of a pool, or on the calling thread if no thread can be started."""
     try:
         check_room_for_thread()
         return pool.submit(function, item)

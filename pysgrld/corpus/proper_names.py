@@ -1,4 +1,4 @@
-"""Proper names of a corpus: words that have a capital letter within sentences."""
+"""Detection of proper names: words that have a capital letter even within sentences."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.errors import CorpusError, Log, Severity
 from pysgrld.options.spelling import fold
 
-#: Minimum number of occurrences within sentences of a name.
+#: A name must occur at least this number of times within sentences, not as the first word.
 LEAST_COUNT = 10
-#: A word is a name if at least this fraction of its occurrences have a capital letter.
+#: A name must have a capital letter in at least this fraction of its occurrences within sentences.
 LEAST_CAPITAL = 0.9
-#: If more than this fraction of the words within sentences have a capital letter, as nouns in
-#: German have, the user gets a warning.
+#: If more than this fraction of all words within sentences have a capital letter, as in German, a
+#: capital letter does not mark a name, and the user is warned.
 _MOST_CAPITAL = 0.2
-#: Matches the gap before a word that does not begin a sentence; group 1 is that word.
+#: Pattern of the gap before a word within a sentence, which is group 1.
 _WITHIN = re.compile(r"(?<=[^\W\d_])(?:[,;:]?[^\S\n]+|[,;:]?\n(?=[^\W\d_]))(?=([^\W\d_]{2,}))")
 
 
@@ -37,7 +37,7 @@ class ProperName(NamedTuple):
     occurrences : int
         Number of occurrences within sentences.
     capital : float
-        Fraction of these that have a capital letter.
+        Fraction of these occurrences that have a capital letter.
     """
 
     word: str
@@ -54,9 +54,9 @@ def find_names(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[ProperName]:
-    """Find the words of texts that nearly always have a capital letter within sentences.
+    """Find the words in texts that nearly always have a capital letter within sentences.
 
-    The first word of a sentence and words in capital letters alone are not counted.
+    The first word of a sentence, and words in which all letters are capitals, are not counted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options for reading a corpus, and progress of reading, as plain values without NumPy."""
+"""Options for reading a corpus, and reports of the progress; this module does not need NumPy."""
 
 from __future__ import annotations
 
@@ -11,52 +11,55 @@ from pysgrld.errors import Severity, UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
-#: Default options for building a vocabulary.
+#: Default values of options that apply if a vocabulary is built from the texts of a corpus.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: Value of an option that the inputs decide, and the usual name of the text field.
+#: `AUTO`: value of an option for which the inputs decide. `USUAL_TEXT_FIELD`: usual name of the field
+#: that has the text.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Names of the columns for a file's folder within its input, and for the year in its name.
+#: Names of two columns that are added by default: the folder of a document's file within its input,
+#: and the year in the name of the file.
 FOLDER, YEAR = "folder", "year"
-#: Default for the maximum size in bytes of the compressed texts that are kept.
+#: Default of the maximum total size in bytes of the compressed texts in a corpus.
 AUTO_TEXT = 256 * 2**20
-#: Description of the built-in token pattern, for the record.
+#: Description of the built-in tokeniser, which corpora record instead of a token pattern.
 BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
 
 
 def is_built_pattern(recorded: str | None) -> bool:
-    """Return True if a recorded token pattern is the built-in one of any version.
+    """Return True if a recorded token pattern stands for the built-in tokeniser of any version.
 
     Parameters
     ----------
     recorded : str or None
-        Pattern in the record of a corpus.
+        Token pattern that a corpus records.
 
     Returns
     -------
     bool
-        False without a recorded pattern.
+        False if no pattern is recorded.
     """
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: Key for the kind of words in the record of counts, and its values: column numbers, or words named
-#: by a vocabulary.
+#: Key under which a corpus of counts records what its words are, and the two values: column numbers,
+#: or words from a vocabulary.
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
-#: Recorded origin of words that are column numbers.
+#: Recorded origin of a vocabulary that consists of column numbers.
 NUMBERS = "numbers"
-#: Recorded options for dividing text into documents, in addition to the token pattern.
+#: Options that a corpus records because they determine how text is divided into documents.
 OF_TEXT = ("document-is", "chunk", "encoding")
-#: Key in the record: whether links are words; in corpora without this key they are.
+#: Key under which a corpus records whether links count as words. Corpora without this key are older,
+#: and in them links count as words.
 KEEP_LINKS = "keep-links"
-#: Recorded options for turning tables into documents.
+#: Options that a corpus records because they determine how tables become documents.
 OF_TABLES = (
     *("text-field", "id-field", "header-line", "no-header", "quote", "sheet"),
     *("missing", "date-format"),
 )
-#: Recorded options of a corpus that are needed to read further texts in the same way.
+#: Options that a corpus records so that further texts can be read in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, "mask", *OF_TABLES)
-#: Types of the reading options in the records of corpora and runs.
+#: Types of the values of reading options in the records of corpora and runs.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
@@ -242,7 +245,7 @@ class CorpusOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Select the reading options from option values by name; None stands for the default."""
+        """Create reading options from a mapping of command-line names; None stands for the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -255,7 +258,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return the options for reading other documents as the documents of a corpus were read.
+        """Return the options for reading new documents in the way in which a corpus was read.
 
         Options given by the user take precedence over the record, and the record over defaults.
 
@@ -271,12 +274,12 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        # the corpus was written by an older version
+        # The corpus was written by an older version, in which links counted as words.
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        # this value also means that the inputs have no fields
+        # This value is also recorded if the inputs have no fields.
         if recorded_values.get("text-field") == USUAL_TEXT_FIELD:
             del recorded_values["text-field"]
         explicit = {
@@ -285,7 +288,7 @@ class CorpusOptions:
             if value not in (None, "auto") and name not in usual
         }
         numbered = None
-        if OF_WORDS in recorded or "token-pattern" in recorded:  # only text has a token pattern
+        if OF_WORDS in recorded or "token-pattern" in recorded:  # only texts record a pattern
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
         recorded_field = "text-field" in recorded_values and "text-field" not in explicit
@@ -293,17 +296,17 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if any of the given option names belongs to a reading option."""
+        """Return True if any of the given command-line names is the name of a reading option."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return these options without those for a metadata file."""
+        """Return the options for documents: without the options that are for a metadata file."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return the options for documents over a fixed vocabulary, of which only counts are kept."""
+        """Return the options for documents with a fixed vocabulary, of which only counts are stored."""
         return replace(
             self,
             vocab=None,
@@ -321,7 +324,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return the options with the given time field added to the kept columns, if there is one."""
+        """Return options that also keep the given time field as a column; None changes nothing."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -335,25 +338,25 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language of the library that segments text into words, or None if the tokeniser does."""
+        """Language for which a library segments text into words, or None if the tokeniser does."""
         return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:
-        """Maximum size in bytes of the compressed texts that are kept, or None if unlimited."""
+        """Maximum total size in bytes of the compressed texts in the corpus, or None if unlimited."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT
 
     @property
     def prunes(self) -> bool:
-        """Return True if an option was given that removes words from the vocabulary, even a given one."""
+        """Return True if the user gave an option that removes words from any vocabulary."""
         by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
         return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 
 
 class ReadingProgress(NamedTuple):
-    """Progress of reading a corpus.
+    """Number of bytes and documents of a corpus that were read so far.
 
     Attributes
     ----------
@@ -371,7 +374,7 @@ class ReadingProgress(NamedTuple):
 
 
 class Listener(Protocol):
-    """Callbacks that report on the reading of a corpus; a method may do nothing."""
+    """Protocol for callbacks that show messages and progress while a corpus is read."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a message to the user."""
@@ -381,7 +384,7 @@ class Listener(Protocol):
 
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile a token pattern; return None for the default pattern, which is built in.
+    """Compile the user's token pattern; return None if there is none, to use the built-in tokeniser.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Detection of documents that repeat other documents, fully or except for a few words.
+"""Detection of documents that repeat another document, exactly or except for a few words.
 
 Near duplicates are found by MinHash with one permutation: the words of a document fall into bins by
-their hash, and each bin keeps its minimum hash. The fraction of equal bins estimates the fraction
-of words that two documents have in common (Jaccard). Only documents with an equal band of bins are
-compared.
+their hash, and each bin keeps its minimum hash. The fraction of bins with equal minima estimates
+the Jaccard similarity: the fraction of the words of two documents that occur in both. Only documents
+are compared that have the same minima in four consecutive bins, a band.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
-#: Number of hash bins per document, and number of bins in a band.
+#: `_BINS`: number of hash bins of a document. `_BAND`: number of consecutive bins in a band.
 _BINS, _BAND = 32, 4
-#: Minimum fraction of equal bins, and minimum number of distinct words, for documents to be
-#: similar.
+#: Documents are similar if at least the fraction `_ALIKE` of their hash bins are equal. Documents
+#: with fewer than `_WORDS` distinct words are compared for equality only.
 _ALIKE, _WORDS = 0.8, 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Any) -> _Hashes:
-    """Return the SplitMix64 hashes of numbers."""
+    """Return a 64-bit hash of each number, by the finaliser of SplitMix64."""
     with np.errstate(over="ignore"):
         z = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -35,14 +35,14 @@ def _mixed(x: Any) -> _Hashes:
 
 
 class Sketches:
-    """Hash sketches of documents over a common vocabulary, 136 bytes each."""
+    """Hash values that stand for documents in comparisons: 136 bytes for each document."""
 
     def __init__(self) -> None:
         self._digests: list[_Hashes] = []
         self._bins: list[npt.NDArray[np.uint32]] = []
 
     def add(self, block: Documents) -> None:
-        """Add the next documents; each must have at least one word."""
+        """Add the word counts of the next documents, each of which must have at least one word."""
         n = len(block)
         lengths = np.diff(block.indptr)
         rows = np.repeat(np.arange(n), lengths)
@@ -57,7 +57,11 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return, for each document, the first with the same words, and the first that is similar."""
+        """Return two arrays of positions of documents.
+
+        For each document, the first array has the first document with equal word counts, and the second
+        array the first document of its group of similar documents.
+        """
         digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
         _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
         same = first[inverse]

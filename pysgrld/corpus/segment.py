@@ -1,10 +1,10 @@
-"""Segmentation of text into words in their dictionary forms, by optional libraries.
+"""Segmentation of text into words, by optional libraries that may also give dictionary forms.
 
-Chinese is segmented by jieba, which knows simplified characters; OpenCC converts traditional
-characters for it. Japanese is segmented by SudachiPy and Korean by Kiwi, which also give dictionary
-forms and parts of speech: particles, endings, auxiliaries and numerals are left out. Thai is
-segmented by PyThaiNLP. Text in languages with blanks between words is split as by the tokeniser,
-and simplemma gives the dictionary forms of the words.
+Chinese is segmented by jieba, which knows simplified characters; OpenCC first converts traditional
+characters. Japanese is segmented by SudachiPy and Korean by Kiwi. These libraries also give
+dictionary forms and parts of speech, by which particles, endings, auxiliaries and numerals are left
+out. Thai is segmented by PyThaiNLP. In languages with blanks between words, text is split as by the
+tokeniser, and simplemma gives the dictionary forms of the words.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 from pysgrld.errors import MissingInputError
 from pysgrld.options.spelling import visible, word_pattern
 
-#: Pattern of a word in segmented text: everything between blanks.
+#: Pattern of a word in segmented text, in which blanks separate words.
 BETWEEN_BLANKS = re.compile(r"\S+")
-#: Parts of speech that carry the subject of a Korean text: nouns, verbs, adjectives, roots, and
-#: words in Latin letters or Chinese characters.
+#: Parts of speech of the Korean words that are kept: nouns, verbs, adjectives, roots, and words in
+#: Latin letters or Chinese characters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
-#: The same parts of speech for Japanese, by the first two parts of their names.
+#: Parts of speech of the Japanese words that are kept, by the first two parts of their names.
 _JAPANESE = (
     ("名詞", "普通名詞"),
     ("名詞", "固有名詞"),
@@ -39,7 +39,7 @@ Cut = Callable[[str], Iterator[str]]
 
 
 class Segmenter(NamedTuple):
-    """A library that segments text in a language into words.
+    """Description of a library that segments text in a language into words.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class Segmenter(NamedTuple):
 
     @property
     def needed(self) -> str:
-        """Return the names of the packages needed for segmentation and stop words."""
+        """Names of the packages to install for segmentation and stop words, separated by blanks."""
         return " ".join((*self.packages, *self.more))
 
     @property
     def called(self) -> str:
-        """Return the library's name and version."""
+        """Name and version of the library."""
         from importlib import metadata
 
         return f"{self.packages[0]} {metadata.version(self.packages[0])}"
@@ -89,9 +89,9 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    make = getattr(book, "tokenizer", None) or book.create  # older versions have only `create`
+    make = getattr(book, "tokenizer", None) or book.create  # old versions have only `create`
     tokenizer, mode = make(), sudachi.SplitMode.B
-    most = 10_000  # in characters; the library's limit on a text is in bytes
+    most = 10_000  # number of characters; the library has a limit on bytes
 
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():
@@ -111,14 +111,14 @@ def _korean() -> Cut:
 
     def cut(text: str) -> Iterator[str]:
         for morpheme in kiwi.tokenize(text):
-            if morpheme.tag.partition("-")[0] in _KOREAN:  # tags of irregular verbs have a suffix
+            if morpheme.tag.partition("-")[0] in _KOREAN:  # irregular verbs have a suffix
                 yield morpheme.lemma
 
     return cut
 
 
 def _thai() -> Cut:
-    # otherwise PyThaiNLP would create a folder in the home directory
+    # Without this setting, PyThaiNLP would create a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
@@ -139,13 +139,13 @@ def _with_blanks(language: str, code: str) -> Segmenter:
     return Segmenter(language, ("simplemma",), lambda: _lemmas(code), ())
 
 
-#: Languages with blanks between words that have a list of stop words, and their codes.
+#: ISO codes of the languages with blanks between words for which there is a list of stop words.
 _CODES = {
     **{"danish": "da", "dutch": "nl", "english": "en", "finnish": "fi", "french": "fr"},
     **{"german": "de", "indonesian": "id", "italian": "it", "norwegian": "nb"},
     **{"portuguese": "pt", "russian": "ru", "spanish": "es", "swedish": "sv"},
 }
-#: Segmenters by the values of ``--segment``.
+#: The segmenter for each value of the option ``--segment``.
 SEGMENTERS = {
     "chinese": Segmenter("chinese", ("jieba", "opencc"), lambda: _chinese(False)),
     "chinese-simplified": Segmenter("chinese", ("jieba", "opencc"), lambda: _chinese(True)),
@@ -172,7 +172,7 @@ def _made(name: str) -> Cut:
 
 
 def segmented(documents: list[bytes], name: str) -> list[bytes]:
-    """Return documents reduced to their words, which are separated by blanks.
+    """Segment documents, and return each document's words joined by blanks.
 
     A word has at least two characters, except for Japanese nouns, which may have one. A text that
     is not UTF-8, or has a NUL, stays unchanged and is reported later.
@@ -200,7 +200,7 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
                 forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
-            # Japanese has nouns of one character, but not in Latin letters
+            # A Japanese noun may be a single character, but not a Latin letter.
             alone = name == "japanese"
             parts_kept = (
                 w
