@@ -377,6 +377,16 @@ class Fitted(ABC):
         """
         raise UsageError(f"topics of {self.kind} do not change with time")
 
+    def slice_variances(self) -> Doubles:
+        """Return the prior variance of the logarithm of a word's weight in each time slice, (T,).
+
+        Raises
+        ------
+        UsageError
+            If topics do not change over time.
+        """
+        raise UsageError(f"topics of {self.kind} do not change with time")
+
     def counts(self) -> Int64s | None:
         """Count each component's training documents; None if documents have several topics."""
         return None

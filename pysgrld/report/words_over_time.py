@@ -76,15 +76,16 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         return series
     low, high, ends = nothing.copy(), nothing.copy(), np.full((2, len(topics), n), np.nan)
     repeated = occurrences_per_document(results, topics, order)
-    walk = results.options.drift**2 * np.arange(slices)
+    prior = fitted.slice_variances()
     size = max(1, _VALUES // (len(steps) * n * slices))
     for begin in range(0, len(topics), size):
         block = slice(begin, begin + size)
         drawn = np.stack([_looked_up(results, step, topics[block], order[block]) for step in steps])
         logs = np.log(np.maximum(drawn, _TINY).astype(np.float64))
-        prior = results.options.spread**2 + walk
         low[block], high[block] = _bounds(logs, repeated[block, :, None], prior)
-        ends[:, block] = _bounds(logs[..., -1] - logs[..., 0], repeated[block], walk[-1])
+        ends[:, block] = _bounds(
+            logs[..., -1] - logs[..., 0], repeated[block], prior[-1] - prior[0]
+        )
     return series._replace(low=low, high=high, change_low=ends[0], change_high=ends[1])
 
 

@@ -62,6 +62,14 @@ class DynamicFitted(AdmixtureFitted):
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # word-major
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 
+    def slice_variances(self) -> Doubles:
+        """Return the prior variance of the logarithm of a word's weight in each time slice, (T,)."""
+        options: DynamicOptions = self.record.options
+        variances: Doubles = options.spread**2 + options.drift**2 * np.arange(
+            len(self.slices), dtype=np.float64
+        )
+        return variances
+
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return a stored sample's topics over words, (K, V), averaged over slices."""
         del layer  # there is one layer
