@@ -1,7 +1,8 @@
-"""Building a corpus in shards by independent processes, and merging the shards.
+"""Building the shards (parts) of a corpus by independent processes, and merging the shards.
 
-``NAME.shards`` next to ``NAME`` contains a plan, written by the first process, and a stored corpus for
-each shard, which is complete or absent. The merged corpus is the corpus that one process would write.
+The folder ``NAME.shards``, next to the corpus ``NAME``, contains a plan, which the first process writes,
+and a stored corpus for each complete shard. The merged corpus is the corpus that one process would
+write.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _PLAN = "plan.json"
 
 
 def shards_of(place: Path) -> Path:
-    """Return the folder that has a corpus's shards until they are merged.
+    """Return the folder that contains the shards of a corpus.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def shards_of(place: Path) -> Path:
     Returns
     -------
     Path
-        Folder of the shards, next to it.
+        Folder of the shards, next to the corpus.
     """
     return place.with_name(f"{place.name}.shards")
 
@@ -68,9 +69,10 @@ def build_shard(
     threads: int,
     listener: Listener,
 ) -> Corpus:
-    """Build one of N shards of a corpus, from consecutive inputs with about 1/N of all bytes.
+    """Build one of N shards of a corpus, with about 1/N of the inputs.
 
-    A shard that exists already is opened; the build of a shard that was interrupted is resumed.
+    A shard consists of consecutive inputs with about 1/N of all bytes. A shard that exists already
+    is opened; the build of a shard that was interrupted is resumed.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def build_shard(
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
     files = [record.get("files", [record]) for record in looked]
-    # record properties that are equal on all nodes: names, sizes, modification times
+    # The plan must be the same on all nodes; it records names, sizes and modification times.
     records = [
         {
             "name": record["name"],
@@ -107,7 +109,7 @@ def build_shard(
         }
         for record, shard_files in zip(looked, files, strict=True)
     ]
-    # the first process writes the plan of all shards, and others compare their plans with it
+    # The first process writes the plan to disk; each other process compares its plan with it.
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
@@ -123,7 +125,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # another process may have just created it
+            with contextlib.suppress(FileExistsError):  # another process was first
                 path.hardlink_to(temporary)
             temporary.unlink()
     if read_small(path) != text:
@@ -137,7 +139,7 @@ def build_shard(
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
     first, last = cuts(sizes, n_shards)[number - 1]
-    # decided from all inputs, because a shard alone may have too few
+    # Decide from the inputs of all shards, because one shard may have too few inputs.
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
@@ -172,7 +174,7 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
-    """Split a sequence of inputs into contiguous, nonempty parts of similar size.
+    """Split a sequence of inputs into nonempty parts of similar size in bytes.
 
     Parameters
     ----------
@@ -192,7 +194,7 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            after += 1  # more than half of the input precedes the ideal end
+            after += 1  # include the input: more than half of it is before the ideal end
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
 
@@ -202,10 +204,10 @@ def _name(number: int, n_shards: int) -> str:
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
-    """Merge the shards of ``place`` into the corpus that one process would have written.
+    """Merge all shards of a corpus into the corpus that a single process would have written.
 
-    If the texts exceed the limit of ``--keep-text``, an even sample is kept, but a different one
-    than a single process would keep. The shards are not removed.
+    If the texts exceed the limit of ``--keep-text``, a uniform sample of them is kept, which differs
+    from the sample that a single process would keep. The shards are not removed.
 
     Parameters
     ----------
@@ -254,7 +256,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             "right one",
             folder,
         )
-    # the first shard's record, with the inputs of all shards
+    # Record of the merged corpus: as for the first shard, but with the inputs of all shards.
     whole = parts[0].provenance | {
         "options": plan["options"],
         "inputs": [record for part in parts for record in part.provenance["inputs"]],
@@ -281,7 +283,7 @@ def _plan(folder: Path) -> dict[str, Any]:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Return ascending numbers in the notation of SLURM arrays, such as 1,4-6.
+    """Format ascending numbers as SLURM job arrays do, such as 1,4-6.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Assignment of documents to time slices by numbers or dates in one of their columns."""
+"""Time slices (years, months, ...), to which documents are assigned by the values of a column."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: Numbers below this are years; larger ones may be seconds since 1970, days written as 20010514, or
-#: Excel's serial dates.
+#: Numbers below this are years. Larger numbers may stand for dates: seconds since 1970, days written
+#: as 20010514, or serial numbers of Excel.
 _YEARS_BELOW = 10_000
 
 
@@ -26,9 +26,10 @@ def put_in_slices(
     ids: Callable[[int], str],
     date_format: str | None = None,
 ) -> Documents:
-    """Assign documents to time slices; the first and the last slice are open-ended.
+    """Assign documents to time slices by their values of a column.
 
-    An empty document without a value, such as a bad document, is in the first slice.
+    A value before the first slice or after the last slice belongs to that slice. An empty document
+    without a value, such as a bad document, is in the first slice.
 
     Parameters
     ----------
@@ -58,7 +59,9 @@ def put_in_slices(
 
 
 def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
-    """Return the time slice of each value; the first and the last slice are open-ended.
+    """Return the index of the time slice that contains each value.
+
+    A value before the first slice or after the last slice belongs to that slice.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
     Returns
     -------
     array of int32, (n,)
-        Number of each slice, from 0.
+        Index of the slice of each document, from 0.
     """
     dates = isinstance(slicing.begins[0], str)
     numbers = numbers_of(values, dates=dates)
@@ -91,7 +94,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Return values as numbers: dates as microseconds since 1970, and NaN for any other value.
+    """Convert the values of a column to numbers, or dates to microseconds since 1970.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
     Returns
     -------
     array of float64, (n,)
-        Numbers, or microseconds since 1970.
+        Numbers, or microseconds since 1970; NaN for a value that is neither a number nor a date.
     """
 
     def number(value: Any) -> float:
@@ -119,7 +122,7 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
 
 
 def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
-    """Return the division into time slices that fits the values of a column.
+    """Choose time slices that cover the values of a column.
 
     Parameters
     ----------
@@ -165,7 +168,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
 
 
 def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing:
-    """Return a time slice for each year, month or decade in the range of the values, even if empty."""
+    """Return time slices for all years, months or decades from the first value to the last."""
     if not dates and unit == "month":
         raise UsageError(
             f"--slices month: {field!r} has numbers, but months need dates such as 1987-06-30"
@@ -193,7 +196,10 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
 
 
 def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) -> Slicing:
-    """Return time slices with about equally many documents; equal values are not separated."""
+    """Return a number of time slices with about as many documents each, by quantiles of the values.
+
+    Documents with equal values are in the same slice.
+    """
     _check_number(field, number, "asked for")
     values, counts = np.unique(ordered, return_counts=True)
     if len(values) < number:
@@ -211,7 +217,7 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
         return iso(int(value)) if dates else f"{value:g}"
 
     pairs = [(shown(a), shown(b)) for a, b in zip(begins, ends, strict=True)]
-    # name slices by days, unless two slices begin on the same day
+    # Slices are named by their days, unless two slices begin on the same day.
     called = [(a[:10], b[:10]) for a, b in pairs] if dates else pairs
     if len({a for a, _ in called}) < number:
         called = pairs

@@ -1,7 +1,7 @@
-"""Record of a corpus's inputs, which shows whether a stored corpus can replace the inputs.
+"""Records of a corpus's inputs, by which sgmc decides whether a stored corpus is up to date.
 
 For every file the record has the SHA-256 of the bytes read and a stamp with the time of the last
-change. A file with the same stamp and size is assumed to be unchanged; any other file is hashed.
+change. A file with the recorded stamp and size is assumed to be unchanged; any other file is hashed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
 
-#: Options that older corpora do not record, as the defaults were used.
+#: Options that are recorded only if they differ from the default, because older corpora do not record
+#: these options.
 _LATER = (
     *("missing", "date_format", "time_field", "header_line", "no_header", "quote", "sheet"),
     *("keep_links", "mask", "drop_repeated", "language"),
@@ -29,7 +30,7 @@ _USUAL = CorpusOptions()
 
 
 def look(path: str) -> dict[str, Any]:
-    """Record an input by its names, sizes and stamps, without reading its content.
+    """Return a record of an input: names, sizes and stamps of its files, which are not read.
 
     Parameters
     ----------
@@ -63,13 +64,15 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add to the record of a file of counts the vocabulary file that lies next to it."""
+    """Add the vocabulary file that lies next to a file of counts to the record of the file."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
 
 def files_of(folder: Path) -> list[Path]:
-    """List the files of a folder that are read: texts, parts of a stored corpus, or single cells.
+    """Return the files that are read if a folder is an input.
+
+    These are the files of a stored corpus, the three files of a single-cell matrix, or texts.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the recorded SHA-256 of all input files of a corpus.
+    """Return the SHA-256 of all input files that a corpus records.
 
     Parameters
     ----------
@@ -113,13 +116,13 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the text field that was detected for a corpus, or else the usual one."""
+    """Return the text field that was detected for a corpus, or the usual one if none is recorded."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:
-    """Record the options for reading, and the contents of the files that these options name.
+    """Return a record of the reading options, with the SHA-256 of the files that the options name.
 
     Returns
     -------
@@ -136,7 +139,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older corpora record the usual field's name
+    if recorded["text_field"] == AUTO:  # written like this by older versions
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -145,9 +148,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # options that have no effect on reading
+    for name in ("numbered", "as_recorded"):  # these options do not change the corpus
         del recorded[name]
-    if phrases:  # older corpora do not record phrases
+    if phrases:  # an older corpus has no such entry
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}
@@ -159,7 +162,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Return True if a stored corpus is what reading the inputs with the options would give.
+    """Return True if reading the inputs with the options would give the same corpus again.
 
     Parameters
     ----------
@@ -187,10 +190,10 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # today's defaults must be the same as when the corpus was built
+    # The defaults of this version must be the defaults with which the corpus was built.
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    if options.document_is == "auto" and text:  # the same inputs lead to the same decision
+    if options.document_is == "auto" and text:  # equal inputs lead to the same decision
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:
         reading = reading | {"chunk": None}
@@ -219,7 +222,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the recorded files of an input, each with a new record of the file, and its path.
+    """Yield the old record, a new record and the path of each file of an input.
 
     For files that cannot be compared, empty records are yielded.
     """
@@ -245,7 +248,7 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
-    if is_stream(path):  # reading a pipe would use up its data
+    if is_stream(path):  # data of a pipe can be read only once
         return {"name": name}
     try:
         status = path.stat()

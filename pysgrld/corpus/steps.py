@@ -1,9 +1,9 @@
-"""Reading of inputs of any kind as one sequence of steps, which runs ahead of the caller.
+"""Reading of inputs in all formats as a sequence of steps (batches of documents) by threads.
 
 One thread decompresses and parses, several threads clean and count words, and the caller gets the
 results in order. A step contains all results of its part of an input, including messages and counts
-of bad documents, so that results up to a step do not depend on how far the threads are ahead. Long
-documents are split into pieces here, which are then treated as documents.
+of bad documents, so that the results up to a step do not depend on the threads, which work ahead of
+the caller. This module also splits long documents into pieces, which are then treated as documents.
 """
 
 from __future__ import annotations
@@ -62,19 +62,20 @@ from pysgrld.types import Documents
 if TYPE_CHECKING:
     from pysgrld.corpus.formats import slack
 
-#: Function of a first and an end index, True if any document in the range is wanted.
+#: Function that takes a start and an end, and returns True if the caller needs any of the documents in
+#: this range. Other documents are not counted.
 Wish = Callable[[int, int], bool]
 
 
 @dataclass(slots=True)
 class Heading:
-    """The start of an input: whether it is text or counts, and its list of words.
+    """Content of the first step of an input: it states whether texts or counts follow.
 
     Attributes
     ----------
     kind : {"text", "counts"}
     vocabulary : tuple of str or None
-        For counts: the word of each id, or None if words are named by their number.
+        For counts: the word of each id, or None if the words are column numbers.
     origin : str
         Origin of the vocabulary, for the record.
     """
@@ -86,7 +87,7 @@ class Heading:
 
 @dataclass(slots=True)
 class Step:
-    """Result of reading a part of an input: documents, messages, and counts of invalid documents.
+    """Result of reading a part of an input: a batch of documents, and messages to the user.
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class Step:
     cut, pieces : int
         Number of long documents that were split, and number of their pieces.
     unwanted : int
-        Number of documents skipped because the caller does not want them; not reported otherwise.
+        Number of documents skipped because the caller does not need them.
     absent : int
         Number of documents that the input counts without giving words for them.
     skipped : Counter
@@ -139,7 +140,7 @@ class Step:
 
     @property
     def documents(self) -> int:
-        """Number of documents in the step, valid or not."""
+        """Number of documents in the step, including invalid documents."""
         if isinstance(self.content, Texts):
             return len(self.content.documents)
         return len(self.content) if isinstance(self.content, Documents) else 0
@@ -159,7 +160,7 @@ def read(
     order: bool = False,
     among: Sequence[str] | None = None,
 ) -> Generator[Step, None, None]:
-    """Yield the steps of reading inputs, one input after the other.
+    """Read inputs one after the other, and yield their documents in steps.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def read(
     threads : int
         Number of threads that clean and count words.
     waiting : callable
-        Called now and then while no step is ready; may raise, to stop.
+        Called now and then while no step is ready. It may raise an exception to stop.
     done : (int, int)
         First step to yield: number of the input, and number of the step in it. Steps of a file are
         the same for any number of threads; steps of a pipe are not.
@@ -181,10 +182,10 @@ def read(
         Folder with room for entries that have to be sorted; by default the folder for temporary
         files.
     wanted : callable (first, end) -> bool, optional
-        Whether any of the documents [first, end) are wanted, where empty documents are counted too
-        (`keep_empty`); words of other documents are not counted.
+        Returns True if the caller needs any of the documents [first, end), where empty documents are
+        counted too (`keep_empty`). The words of other documents are not counted.
     order : bool
-        Whether the order of words is kept, too.
+        Whether the order of the words in each document is kept, in addition to the word counts.
     among : sequence of str, optional
         All inputs of the corpus, if ``inputs`` are the inputs of one of its shards; their names
         distinguish documents of different inputs.
@@ -234,7 +235,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the matches of a pattern in documents; raise an error if a document takes too long."""
+    """Count the words of documents by the user's token pattern, with a time limit for a document."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -251,7 +252,10 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs before words are counted; steps nobody needs are empty."""
+    """Yield the steps of all inputs, in which words are not counted yet.
+
+    Steps before ``done`` are left out, and steps without a wanted document are emptied.
+    """
     first = 0
     for file in files:
         with closing(file.steps()) as steps:
@@ -272,7 +276,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step after ``place`` documents; messages and counts go to the second part."""
+    """Split a step into the first ``place`` documents and the rest, which gets all messages."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -290,7 +294,7 @@ def _cut(step: Step, place: int) -> list[Step]:
 
 
 class _Input:
-    """An input that is being read."""
+    """Reader of one input: a file, a folder or standard input."""
 
     def __init__(
         self,
@@ -311,9 +315,9 @@ class _Input:
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
-        self.folder: Path | None = None  # the input, if it is a folder of texts
-        self.slack: slack.Export | None = None  # its people, if it is an export of Slack
-        # number of documents yielded, and number read but not yet yielded
+        self.folder: Path | None = None  # path of the input if it is a folder of texts
+        self.slack: slack.Export | None = None  # set if the input is an export of Slack
+        # Number of documents in yielded steps, and number of documents read in addition.
         self.given = self.read = 0
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}
@@ -337,7 +341,7 @@ class _Input:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Return a step of the given documents: lines of a file, files of a folder, or pieces."""
+        """Return a step with the given texts and their details, after splitting long texts."""
         whole, licences = len(texts.documents), 0
         if self.options.document_is == "file":
             books = [without_licence(document) for document in texts.documents]
@@ -355,10 +359,10 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # the folder's name, which all of its documents share
+            name = self.input_name  # the name of the folder begins all names
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
-            # files in different folders may have the same name
+            # Files in different input folders may have the same name.
             if fields is not None and self.several_inputs:
                 ids = [
                     name if key == path else key
@@ -388,7 +392,7 @@ class _Input:
         return step
 
     def _with_names(self, texts: Texts, names: list[str]) -> Texts:
-        """Add columns for folders and years in file names to texts, if these are wanted."""
+        """Add the columns ``folder`` and ``year``, made from the names of files, if they are wanted."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
         for column, of_name in ((FOLDER, folder_in), (YEAR, year_in)):
@@ -434,7 +438,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # remarks that follow the last document
+        last = self._step(None)  # a last step with the remaining messages
         last.source, last.read = self.source, self.given + self.read
         yield last
 
@@ -466,7 +470,7 @@ class _Input:
                     "the folder has files of counts (docword.*); give the names of the files", path
                 )
             self.notes += map(Message, remarks)
-            from pysgrld.corpus.formats import slack  # only folders need it
+            from pysgrld.corpus.formats import slack  # imported here, because only folders need it
 
             self.folder = path
             self.slack = slack.export_in(path)
@@ -484,14 +488,14 @@ class _Input:
             record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
-        """Open a file of a folder; a given encoding is used only for formats that allow it."""
+        """Open a file of a folder, with the user's encoding if the file's format allows an encoding."""
         options = self.options
         format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return the reader of a file in a folder; it gives one document or several.
+        """Return the reader of a file in a folder: a function for one document, or an iterator.
 
         Raises
         ------
@@ -575,7 +579,7 @@ class _Input:
                     context.noticed.add_contents({sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
-        """Raise an error if the user named a text field and the format has no fields.
+        """Raise an error if the user named a text field but the format of a file has no fields.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Stop words: function words, which do not carry the subject of a text.
+"""Lists of stop words: function words of a language, which do not belong to a topic.
 
 The lists have only closed classes (articles, pronouns, prepositions, conjunctions, auxiliaries, a
 few adverbs of degree, time and place) and the parts of contractions that are split at the
@@ -47,8 +47,8 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages of the package stop-words with reviewed lists, and listed words that are not stop
-#: words here because they can belong to a topic. The package's other lists are not used: they are
+#: Languages with a list in the package stop-words that was reviewed, and words that are removed from
+#: each list because they can belong to a topic. The package's other lists are not used: they are
 #: too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), or
 #: for ancient Greek.
 _CONTENT = {
@@ -77,21 +77,22 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: Languages with a list in the optional package stopwordsiso, and their codes there.
+#: Languages with a list in the optional package stopwordsiso, and the package's codes for them.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
-#: Names of all lists, and of those with which texts are compared to detect their language.
+#: `NAMED`: names of all lists. `COMPARED`: names of the lists by which the language of a text is
+#: detected.
 NAMED = ("english", *_CONTENT, *_ISO)
 COMPARED = ("english", *_CONTENT)
 
-#: Minimum number of distinct words from a list that make its language likely, because any text has
-#: one or two by chance.
+#: A text can be in the language of a list only if at least this number of distinct words of the list
+#: occur in it, because any text has one or two by chance.
 FEWEST_WORDS = 4
 
 
 @cache
 def named(name: str) -> frozenset[str]:
-    """Return a language's stop words, case-folded as by the tokeniser.
+    """Return the stop words of a language in the spelling of the tokeniser.
 
     Parameters
     ----------
@@ -104,13 +105,16 @@ def named(name: str) -> frozenset[str]:
         return _of_iso(name)
     from stop_words import get_stop_words
 
-    # the tokeniser splits words at apostrophes and dots, and the list also has the parts
+    # Words with apostrophes or dots are left out: the tokeniser splits them, and the list has
+    # their parts too.
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
 
 
 def _of_iso(name: str) -> frozenset[str]:
-    """Return a stop-word list of stopwordsiso; Chinese lists have both kinds of characters.
+    """Return the stop words of a language from the optional package stopwordsiso.
+
+    Chinese words are in simplified characters and, if OpenCC is installed, in traditional ones.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def _of_iso(name: str) -> frozenset[str]:
 
 
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
-    """Guess the language of a text as that of the stop-word list which covers most of its tokens.
+    """Guess the language of a text by the list of stop words to which most of its tokens belong.
 
     Parameters
     ----------
@@ -176,16 +180,16 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count tokens by non-Latin script; a script is the first word of its Unicode names."""
+    """Count the tokens in each script other than Latin; Unicode names of characters begin with it."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0370":  # beyond Latin
+        if word > "\u0370":  # not a Latin letter
             shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
     return shares
 
 
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if a text in a non-Latin script is read with only English stop words.
+    """Return a warning if many tokens are not in Latin letters, but English stop words are removed.
 
     Parameters
     ----------
@@ -209,9 +213,9 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "only at spaces, so whole phrases count as words"
-#: For each script, identified by the first word of its letters' Unicode names: a text's likely
-#: language, how the tokeniser splits it, and the language of ``--segment`` that splits it better,
-#: or "".
+#: For each script without blanks between words: the language that a text in it probably has, how the
+#: tokeniser splits the text, and the value of ``--segment`` that splits it better, or "". A script is
+#: named by the first word of the Unicode names of its letters.
 _SCRIPTS = {
     "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
     "CJK": (
@@ -225,13 +229,13 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: Minimum fraction of tokens in a text's script; and minimum fraction of kana in a text with
-#: Chinese characters for it to be Japanese.
+#: `_SHARE`: minimum fraction of the tokens that are in a script for a warning about the script.
+#: `_OF_KANA`: minimum fraction of kana for a text with Chinese characters to count as Japanese.
 _SHARE, _OF_KANA = 0.3, 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning about text in a script that the tokeniser cannot split into words well.
+    """Return a warning if a text is in a language that the tokeniser does not split well into words.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""The stored corpus: documents in vectors on disk, checked when the corpus is opened.
+"""The stored corpus: word counts of documents in a folder of arrays on disk.
 
-Values are checked again when they are copied, so that a folder that is truncated or changed during
-use leads to an error message. If documents and entries together are more than `LOOKED_THROUGH`,
-only the sizes of the files are checked at opening, and the numbers when they are copied.
+Values are checked when the corpus is opened, and again when they are read, so that a folder that is
+truncated or changed during use leads to an error message. If the corpus has more than
+`LOOKED_THROUGH` documents and entries (pairs of a document and a word), only the sizes of the files
+are checked when it is opened.
 """
 
 from __future__ import annotations
@@ -50,19 +51,19 @@ from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
 if TYPE_CHECKING:
     from pysgrld.corpus.about.stored import About
 
-#: Quantiles of the document lengths that `describe` reports.
+#: Probabilities of the quantiles of document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-#: Number of entries processed in one block, about ten megabytes.
+#: Number of entries (pairs of a document and a word) that are processed at a time: about ten megabytes.
 BLOCK = 2**20
-#: Counts of a word in a document are limited to this in sums of squares, so that a block's sums are
-#: exact.
+#: In sums of squares of counts, larger counts are replaced by this number, so that sums over a block
+#: are exact in double precision.
 MOST_REPEATED = 2**15
-#: Maximum number of documents plus entries at which opening a corpus checks every number.
+#: If the documents and entries of a corpus together are at most this, opening it checks every number.
 LOOKED_THROUGH = 10**8
 
 
 class Totals(NamedTuple):
-    """Counts over a whole corpus.
+    """Sizes of the largest documents of a corpus, and the number of occurrences of each word.
 
     Attributes
     ----------
@@ -83,12 +84,12 @@ class Totals(NamedTuple):
 
     @property
     def word_counts(self) -> Int64s:
-        """Number of occurrences of each word, (V,)."""
+        """Number of occurrences of each word in the corpus, shape (V,)."""
         return self.words.occurrences
 
 
 class Corpus:
-    """A stored corpus; it is created only by `open_corpus` or `Corpus.open`.
+    """A stored corpus, which gives access to its documents; opened by `open_corpus` or `open`.
 
     Attributes
     ----------
@@ -134,7 +135,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Open a stored corpus; check all its numbers, in blocks, unless it is very large.
+        """Open a stored corpus, and check all of its numbers unless it is very large.
 
         The SHA-256 is checked for the vocabulary, and for arrays if their size or time of
         modification differs from the record. If documents and entries are more than
@@ -193,19 +194,22 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options, by name, with which the documents were read, defaults resolved; empty if unknown."""
+        """Options with which the documents were read, as a dict by option name.
+
+        Defaults are resolved. The dict is empty if the options are unknown.
+        """
         record: dict[str, Any] = self._provenance
-        # a sample has its parent's options, and the parent may be a sample too
+        # A sample of a corpus has the options of this corpus, which may be a sample too.
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # this is a corpus of counts
+        if "token-pattern" not in read_options:  # the corpus was read from counts
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        # imported here, because it imports the input formats
+        # This module is imported here, because it imports all input formats.
         from pysgrld.corpus.sources import text_field_of
 
         options = record.get("options") or {}
@@ -216,27 +220,27 @@ class Corpus:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Record of the inputs, the options, the vocabulary's origin and the skipped documents."""
+        """Record of inputs, reading options, origin of the vocabulary, and skipped documents."""
         return with_files(self.path, self._provenance, self.parts)
 
     @cached_property
     def about(self) -> About:
-        """Ids, titles, origins, columns and texts of the documents, if known.
+        """Reader of the ids, titles, origins, columns and texts of the documents.
 
         Raises
         ------
         CorpusError
             If a file with these details is missing or was changed.
         """
-        from pysgrld.corpus.about.stored import About  # its import is slow
+        from pysgrld.corpus.about.stored import About  # imported here, because it is slow to import
 
         read = self._provenance.get("documents_read")
-        if not isinstance(read, int):  # a sample has no omitted documents
+        if not isinstance(read, int):  # this is a sample, which omits no document
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check all bytes of the corpus against the recorded SHA-256.
+        """Compare the SHA-256 of the corpus's files with the recorded SHA-256.
 
         Parameters
         ----------
@@ -256,7 +260,7 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                )  # for a very large file only the size is compared, else also the time
+                )  # compare size and time of change, or only the size for a very large corpus
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
                     continue
@@ -264,7 +268,7 @@ class Corpus:
             if record.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            # if each file fits its record in meta.json, meta.json itself was changed
+            # If each file agrees with its record in meta.json, then meta.json was changed.
             culprit = "meta.json" if len(written) >= len(digests) else "it"
             raise damaged(self.path, f"{culprit} was changed since it was written")
         if whole:
@@ -274,7 +278,7 @@ class Corpus:
             self.about.verify()
 
     def take(self, ids: npt.ArrayLike) -> Documents:
-        """Return copies of the documents with the given ids.
+        """Read the documents with the given ids, in the order of the ids.
 
         Parameters
         ----------
@@ -305,7 +309,7 @@ class Corpus:
         return block
 
     def slice_by(self, slicing: Slicing | None) -> Self:
-        """Assign the documents to time slices, and return this corpus.
+        """Assign the documents of this corpus to time slices, and return the corpus itself.
 
         Raises
         ------
@@ -319,7 +323,7 @@ class Corpus:
         return self
 
     def column(self, name: str) -> list[Any]:
-        """Return a column's value for each document, or None for a missing value.
+        """Return each document's value of a column, or None for a missing value.
 
         Raises
         ------
@@ -334,17 +338,17 @@ class Corpus:
 
     @property
     def slices(self) -> Int32s | None:
-        """Time slice of every document, (D,), or None if the corpus is not divided into slices."""
+        """Index of each document's time slice, shape (D,), or None if there are no time slices."""
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
-        """Add the documents' time slices to a block, if the corpus is divided into slices."""
+        """Return a block of documents with their time slices, if the corpus has time slices."""
         if self._slices is None:
             return block
         return replace(block, slices=self._slices[rows], copies=self._copies)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """Yield all documents in order, in blocks of whole documents with about `entries` entries.
+        """Yield all documents in order, in blocks with about `entries` pairs of document and word.
 
         Raises
         ------
@@ -359,7 +363,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the name of the first array with invalid numbers and the error, or None if valid."""
+        """Return the name of an array with invalid numbers and a description of the error, or None."""
         indices = block.indices
         if len(indices) == 0:
             return None
@@ -374,13 +378,13 @@ class Corpus:
         return None
 
     def lengths(self) -> Int64s:
-        """Return each document's number of tokens, (D,) int64, by reading all documents."""
+        """Read all documents, and return the number of tokens of each, shape (D,)."""
         lengths = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
         return np.concatenate(lengths)
 
     @cached_property
     def totals(self) -> Totals:
-        """Counts over the whole corpus, computed if they are not stored.
+        """Sizes of the largest documents, and occurrences of each word, as stored or else computed.
 
         Raises
         ------
@@ -409,7 +413,7 @@ class Corpus:
         return totals
 
     def _check(self) -> None:
-        """Check all numbers block by block, and the sum of the counts."""
+        """Raise an error if any number of the corpus is invalid, or if the sum of the counts is wrong."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, indptr.size, BLOCK):
@@ -432,14 +436,14 @@ class Corpus:
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
-    """Yield stored documents in blocks with limits on their numbers of entries and documents.
+    """Read stored documents in order, and yield them in blocks of limited size.
 
     Parameters
     ----------
     vectors : mapping of str to Vector
         Vectors "indptr", "indices" and "counts".
     entries : int, optional
-        Approximate number of entries of a block.
+        Approximate maximum number of entries (pairs of document and word) of a block.
 
     Yields
     ------
@@ -465,10 +469,10 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """Read the vocabulary of a stored corpus; the last one read is cached.
+    """Read a vocabulary file, or return the last vocabulary that was read if it is the same.
 
-    Held-out documents of a run have the same vocabulary as its corpus, which may have millions of
-    words.
+    The held-out documents of a run have the vocabulary of the run's corpus, which may have millions
+    of words, so that reading it twice would be slow.
     """
     sha256 = digest(path)
     if sha256 not in _last_words:
@@ -478,14 +482,14 @@ def _words_of(path: Path) -> tuple[str, ...]:
     return _last_words[sha256]
 
 
-#: The last vocabulary that was read, by the SHA-256 of its file.
+#: Cache with the last vocabulary that was read; the key is the SHA-256 of the file.
 _last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:
-    """Return the sizes of the longest and the widest document, and each word's occurrences.
+    """Compute the sizes of the largest documents, and the number of occurrences of each word.
 
-    In sums of squares, a count above `MOST_REPEATED` is reduced to it.
+    Sums of squared counts are computed too; a count above `MOST_REPEATED` is replaced by it.
 
     Parameters
     ----------

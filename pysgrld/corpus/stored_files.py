@@ -1,4 +1,4 @@
-"""Files of a stored corpus: their names, the header, and the errors for a damaged corpus."""
+"""Names of the files of a stored corpus, and reading of its header ``meta.json``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 from pysgrld.run.schema import NATURAL, Each, misfit
 
-#: Name of the format of a stored corpus, and the version of its layout.
+#: Name and version of the format of stored corpora, which the header records.
 FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
@@ -30,25 +30,26 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "counts": np.dtype("<i4"),
 }
 
-#: Files of a complete stored corpus.
+#: Names of the files that a stored corpus must have, unless its arrays are packed.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
-#: Archive that has a small corpus's arrays, such as held-out documents, in place of a file per
-#: array.
+#: Name of the archive in which a small corpus, such as held-out documents, has all its arrays instead
+#: of one file per array.
 PACKED = "counts.npz"
-#: File with each word's number of occurrences.
+#: Name of the file with the number of occurrences of each word, and with the sum of squared counts.
 WORD_COUNTS = "word-counts.npy"
-#: Archive of documents' details, archive of their texts, and list of files in input folders.
+#: Name of the archive of documents' ids, titles and columns; of the archive of their texts; and of
+#: the list of the files in input folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
-#: Files other than the counts, which training never reads.
+#: Names of the files that training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
 #: Names of all files that may be in a stored corpus.
 FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: Types of a file's record, for files of the stored corpus or of its inputs.
+#: Types of the entries in the record of a file, which belongs to the stored corpus or to its inputs.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
-#: Types of entries in ``meta.json``.
+#: Types of the entries in ``meta.json``.
 _HEADER = {
     **dict.fromkeys(("documents", "words", "nnz", "tokens"), NATURAL),
     "fingerprint": str,
@@ -66,14 +67,15 @@ _PROVENANCE = {
     "reading": READING,
 }
 
-#: Number of bytes hashed between calls that may stop the hashing.
+#: Number of bytes that are hashed between two calls of a callback, which may stop the hashing.
 _PIECE = 2**23
-#: Number of file records written at a time, and maximum size of their list in bytes.
+#: `_TOGETHER`: number of records of files that are written at a time. `_LONGEST`: maximum size in
+#: bytes of the list of these records.
 _TOGETHER, _LONGEST = 1024, 2**30
 
 
 def is_stored(path: Path) -> bool:
-    """Return True if a folder is a stored corpus, damaged or not.
+    """Return True if a folder is a stored corpus, which may be damaged.
 
     Parameters
     ----------
@@ -83,13 +85,13 @@ def is_stored(path: Path) -> bool:
     Returns
     -------
     bool
-        True if the folder has the header of a stored corpus.
+        True if the folder has the header or the first array of a stored corpus.
     """
     return is_file(path / "meta.json") or is_file(path / "indptr.npy")
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return a corpus's fingerprint from the SHA-256 of its arrays' values and its vocabulary.
+    """Return the fingerprint of a corpus: the SHA-256 of the SHA-256 of its arrays and vocabulary.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
 
 
 def damaged(path: Path, problem: str) -> CorpusError:
-    """Return the error for a damaged stored corpus, with the damage and the remedy.
+    """Return the error for a damaged stored corpus; its message has the damage and the remedy.
 
     Parameters
     ----------
@@ -128,7 +130,7 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Turn an `OSError` from a file of a corpus into the error that the file is missing or unreadable."""
+    """Yield the path of a file of a corpus; turn an `OSError` in the block into a clear message."""
     part = path / name
     try:
         yield part
@@ -143,7 +145,7 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Read ``meta.json``, and check that no entry of a header is missing.
+    """Read the header ``meta.json`` of a stored corpus, and check the types of its entries.
 
     Parameters
     ----------
@@ -176,14 +178,14 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    if version != VERSION and (version != 1 or parts):  # version 1 without parts has this layout
+    if version != VERSION and (version != 1 or parts):  # without parts, versions 1 and 2 are equal
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "
             "sgmc that wrote it, or build it again",
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    while problem is None and origin is not None:  # a sample records the corpus it was drawn from
+    while problem is None and origin is not None:  # the origin of a sample is a corpus
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
         raise damaged(path, f"meta.json: {problem}")
@@ -197,7 +199,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     ----------
     path : Path
     notify : callable
-        Called with the size of each hashed piece in bytes; may raise, to stop.
+        Called with the size of each hashed piece in bytes. It may raise an exception to stop.
 
     Raises
     ------
@@ -216,7 +218,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Return a corpus's vocabulary file, or else that of the run that contains the corpus."""
+    """Return the path of a corpus's vocabulary, in its folder or in the run that contains it."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if is_there(place)), places[0])
 
@@ -224,9 +226,9 @@ def vocabulary_of(path: Path) -> Path:
 def store_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Move the records of files in input folders, if any, to a list next to the header.
+    """Move the records of the files in input folders from the provenance to a separate file.
 
-    The files may be millions; the header has only their number, and stays small.
+    There may be millions of files. The header has only their number, and stays small.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # a file left by a process that was killed before it committed
+    path.unlink(missing_ok=True)  # a killed process may have left this file
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 
@@ -263,10 +265,10 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add the records of files in input folders to the provenance, unless their list is damaged.
+    """Return the provenance with the records of files in input folders, unless they are damaged.
 
-    A provenance that already contains the files, as written by version 0.1.0, is returned
-    unchanged.
+    This undoes `store_files`. A provenance that already contains the files, as written by version
+    0.1.0, is returned unchanged.
     """
     whole, inputs = _copied(provenance)
     folders = [record for record in inputs if isinstance(record.get("files"), int)]
@@ -286,7 +288,10 @@ def with_files(
 
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Copy a record; list the inputs within the copy, including the inputs of a sampled corpus."""
+    """Return a copy of a provenance, and a list of the records of inputs within the copy.
+
+    For a sample, the list includes the inputs of the corpus from which it was drawn.
+    """
     copy, inputs = dict(provenance), list[dict[str, Any]]()
     if isinstance(copy.get("inputs"), list):
         copy["inputs"] = [dict(r) if isinstance(r, dict) else r for r in copy["inputs"]]

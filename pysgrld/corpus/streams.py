@@ -1,4 +1,4 @@
-"""Streams of documents over a known vocabulary; documents are yielded when read, never stored."""
+"""Streams of documents, which are yielded as soon as they are read and are not stored."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def matched_documents(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> Iterator[Documents]:
-    """Yield the documents of inputs over the given words; unknown words are dropped and counted.
+    """Read inputs, and yield their documents as counts of the given words.
 
-    Documents keep their order. Documents without a known word, and skipped bad documents, become
-    empty rows.
+    Other words are dropped and counted. Documents keep their order. Documents without a known word,
+    and skipped bad documents, become empty documents.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def matched_documents(
     Yields
     ------
     Documents
-        Consecutive documents in blocks; documents of a pipe are yielded without delay.
+        Blocks of consecutive documents; documents of a pipe are yielded without delay.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def named_documents(
     wanted: Wish | None = None,
     slicing: Slicing | None = None,
 ) -> NamedDocuments:
-    """Read inputs over the given words like `matched_documents`, and also return documents' names.
+    """Read inputs as counts of the given words, together with the documents' ids and fields.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def named_documents(
     fields : sequence of str
         Fields of the documents to return with their ids.
     wanted : callable (first, end) -> bool, optional
-        Whether any of the documents [first, end) are wanted; other documents may be left out.
+        Returns True if the caller needs any of the documents [first, end). Other documents may be
+        left out.
     slicing : Slicing, optional
         Time slices to which the documents are assigned.
 
@@ -129,11 +130,10 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """A corpus read once: its first documents are stored, and `take` returns the following ones.
+    """A corpus that is read once: the first documents are stored, `take` reads the later ones.
 
-    The first ``head`` documents become a stored corpus, from which the vocabulary is built. Words
-    of later documents that are not in this vocabulary are ignored. Documents without words of it
-    are left out.
+    The first ``head`` documents become a stored corpus, from which the vocabulary is built. Other
+    words of later documents are ignored. Documents without a word of the vocabulary are left out.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        # heading of the input that has the next documents
+        # The heading of the current input, which is needed again for the later documents.
         heading, remaining = Step("", 0, 0), head
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
@@ -220,7 +220,7 @@ class SinglePassCorpus:
             self._meter.show(self._lexicon)
 
     def take(self, n: int) -> Documents:
-        """Return the next ``n`` documents, or fewer at the end of the inputs.
+        """Read and return the next ``n`` documents, or fewer at the end of the inputs.
 
         The calling thread waits for the documents.
 
@@ -256,12 +256,15 @@ class SinglePassCorpus:
         )
 
     def say_left_out(self, tokens: int) -> None:
-        """Log the number of documents and tokens left out of a corpus with ``tokens`` tokens."""
+        """Log the numbers of later documents and tokens that were left out.
+
+        ``tokens`` is the number of tokens that were used.
+        """
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:
-        """Close the inputs; a call that is waiting for documents then ends."""
+        """Close the inputs; this also ends a call of `take` that waits for documents."""
         self._closed = True
-        # this fails if another thread runs the steps; it will stop by itself
+        # Closing fails if another thread is reading; that thread then stops by itself.
         with contextlib.suppress(ValueError):
             self._steps.close()

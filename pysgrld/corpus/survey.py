@@ -1,4 +1,4 @@
-"""Survey of a text corpus's documents for repeated texts and for several languages."""
+"""Check of a corpus of texts for repeated documents and for documents in several languages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
-#: Maximum number of evenly spaced documents surveyed; all are surveyed if some may be dropped.
+#: Maximum number of evenly spaced documents that are checked. All documents are checked if options
+#: drop repeated documents or other languages.
 SAMPLED = 1_000
-#: Minimum fraction, and minimum number, of documents with a repeated text for it to be reported.
+#: A repeated text is reported if at least the fraction `_SHARE` of the documents and at least
+#: `_FEWEST` documents have it.
 _SHARE, _FEWEST = 0.01, 5
-#: Number of words quoted from a text in a message.
+#: Number of words of a repeated text that a message quotes.
 _QUOTED = 8
 
 
 class Survey(NamedTuple):
-    """Result of a survey of documents.
+    """Result of the check for repeated documents and several languages.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ def survey(
     stop_words: str,
     log: Log,
 ) -> Survey:
-    """Report repeated texts and several languages, and decide which documents stay in the corpus.
+    """Report repeated texts and several languages, and drop documents if options demand it.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def survey(
 
 
 def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Log) -> None:
-    """Report texts of which exact or near copies make up more than 1 % of the documents."""
+    """Report texts with exact or near copies that make up more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
     copies: Counter[int] = Counter()
@@ -131,7 +133,7 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
         large = [
             (size, head)
             for head, size in sizes.items()
-            # otherwise all were already reported as exact copies
+            # Near copies are not reported if almost all of them were reported as exact copies.
             if size > max(least, 1.1 * copies[head])
         ]
         copies = sizes

@@ -1,8 +1,8 @@
-"""Matching of users' token patterns in separate processes, which can be ended.
+"""Tokenising by a user's regular expression, in a separate process with a time limit.
 
-Some patterns backtrack so often that they practically never end on a line of forty characters. A
-match in this process holds the interpreter's lock and has no time limit; a separate process can be
-ended, and several processes can match at the same time.
+Some expressions backtrack so often that matching a line of forty characters practically never ends.
+Matching holds the interpreter's lock and has no time limit, but a separate process can be ended, and
+several processes can match at the same time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Maximum seconds for matching a document, and additional seconds per megabyte.
+#: Maximum number of seconds for matching a document is `LIMIT`, plus `LIMIT_MEGABYTE` per megabyte.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
-#: Program of the matching process: it reads a pattern, then texts one at a time, and answers each
-#: with its tokens.
+#: Program of the separate process. It reads a pattern and then texts, and writes the tokens of each
+#: text.
 _PROGRAM = """
 import marshal, re, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its input is closed
@@ -39,7 +39,15 @@ while head := read(8):
 
 
 class TooSlowError(Exception):
-    """Raised if matching a pattern in the text at the given position exceeds the time limit."""
+    """Error for a document in which matching the pattern exceeds the time limit.
+
+    Attributes
+    ----------
+    at : int
+        Position of the document among the documents that were matched.
+    seconds : float
+        The time limit.
+    """
 
     def __init__(self, position: int, seconds: float) -> None:
         super().__init__(position, seconds)
@@ -47,7 +55,7 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return True if a document is UTF-8 without NUL, so that it can be tokenised.
+    """Return True if a document is valid UTF-8 without NUL characters, and so can be tokenised.
 
     Parameters
     ----------
@@ -57,7 +65,7 @@ def is_text(document: bytes) -> bool:
     Returns
     -------
     bool
-        False for malformed UTF-8, and for NUL.
+        False for malformed UTF-8 and for text with a NUL.
     """
     try:
         return "\0" not in document.decode("utf-8")
@@ -66,7 +74,7 @@ def is_text(document: bytes) -> bool:
 
 
 class TokenPattern:
-    """A regular expression for tokens, matched with a time limit; threads may share it.
+    """Regular expression for tokens, with a time limit for matching; several threads may use it.
 
     Parameters
     ----------
@@ -78,7 +86,7 @@ class TokenPattern:
         self.pattern, self._local = pattern, threading.local()
 
     def matching(self) -> Matching:
-        """Return a tokeniser for use on the calling thread."""
+        """Return a tokeniser with this pattern for use on the calling thread."""
         process = getattr(self._local, "process", None)
         if process is None or process.owner != os.getpid() or process.ended:
             process = self._local.process = _Process(self.pattern)
@@ -86,13 +94,13 @@ class TokenPattern:
 
 
 class Matching:
-    """Tokeniser for successive documents, which `count_words` uses in place of a pattern."""
+    """Tokeniser with the method `findall` of a compiled pattern, which `count_words` calls."""
 
     def __init__(self, process: _Process) -> None:
         self._process, self._documents = process, 0
 
     def findall(self, text: str) -> list[str]:
-        """Return the tokens of a text, as `re.Pattern.findall` does.
+        """Return the tokens of a text, as `re.Pattern.findall` would.
 
         Raises
         ------
@@ -108,7 +116,7 @@ class Matching:
 
 
 class _Process:
-    """A process that matches one pattern."""
+    """A separate process that finds the tokens of texts by one pattern."""
 
     def __init__(self, pattern: str) -> None:
         self.owner, self.ended = os.getpid(), False
@@ -121,7 +129,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text, or end the process and return None at the time limit."""
+        """Return the tokens of a text; at the time ``until``, end the process and return None."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
@@ -144,7 +152,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Return ``size`` bytes, or None at the time limit."""
+        """Read ``size`` bytes from the process, or return None at the time ``until``."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:
@@ -159,7 +167,10 @@ class _Process:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Kill a process and close its pipes, unless the current process is a fork of its owner."""
+    """Close the pipes of a process, and kill it if this Python process started it.
+
+    A fork of the Python process that started it only closes the pipes.
+    """
     if owner == os.getpid():
         process.kill()
         process.wait()

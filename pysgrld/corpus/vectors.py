@@ -1,7 +1,8 @@
-"""Vectors in files, which grow by appending or are stored in archives; never memory-mapped.
+"""Vectors of numbers in files, which can be read in part, and to which values can be appended.
 
-If a page of a mapped file is lost (the file was truncated, the disk is failing), SIGBUS ends the
-process; a read fails with an error instead, and costs as much as copying from mapped pages.
+Files are not memory-mapped. If a page of a mapped file is lost (the file was truncated, the disk is
+failing), SIGBUS ends the process; a read fails with an error instead, and takes as long as copying
+from mapped pages.
 """
 
 from __future__ import annotations
@@ -26,26 +27,25 @@ from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: Maximum size in bytes of a vector that is cached in memory, once more values were gathered than
-#: it has; and maximum mean length of pieces copied from the cache, because longer pieces are read
-#: as fast from the file.
+#: A vector of at most `KEPT` bytes is cached in memory once more values were gathered than it has.
+#: Pieces with a mean length above `LONG` are read from the file, which is as fast for long pieces.
 KEPT, LONG = 1 << 23, 64
-#: Number of values read at a time when a whole vector is read.
+#: Number of values that are read at a time when a whole vector is read.
 TOGETHER = 2**16
-#: Number of bytes buffered before they are written.
+#: Number of bytes that are collected in memory before they are written.
 HELD = 2**18
-#: Number of bytes before the first value in a ``.npy`` file written by appending.
+#: Size in bytes of the header of a ``.npy`` file to which values are appended.
 _HEADER = 128
 
 
 def _close(fd: int) -> None:
-    """Close a file that was only read, and ignore errors of the system."""
+    """Close a file that was opened for reading; ignore an error."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
 
 class Vector:
-    """Vector of values stored contiguously in a file.
+    """Vector of numbers that is stored in a file, and can be read in part.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Vector:
     ----------
     size : int
     stamp : list of int
-        Size and time of the last change, in nanoseconds, when it was opened.
+        Size and modification time (in nanoseconds) of the file when it was opened.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Vector:
     def open(
         cls, path: Path, dtype: np.dtype[Any], start: int = 0, length: int | None = None
     ) -> Self:
-        """Open a ``.npy`` file that consists of one vector of the given type.
+        """Open a vector in a ``.npy`` file, or in a ``.npy`` member of an archive.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Vector:
                 raise ValueError("not a vector file written by sgmc")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
-            # NumPy parses a header that is not a literal as Python code
+            # NumPy tries to parse a damaged header as Python code.
             except (tokenize.TokenError, SyntaxError):
                 raise ValueError("the header is not a NumPy header") from None
             offset = file.tell()
@@ -113,7 +113,7 @@ class Vector:
         return cls(path, dtype, offset, shape[0])
 
     def read(self, start: int, stop: int) -> Array:
-        """Return a copy of the values from `start` to before `stop`, fewer at the vector's end.
+        """Read the values from position `start` to before `stop`, or to the end of the vector.
 
         Raises
         ------
@@ -126,22 +126,22 @@ class Vector:
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
 
     def blocks(self) -> Iterator[Array]:
-        """Yield all values in order, in blocks; raise the errors of `read`."""
+        """Read all values in order, and yield them in blocks; raise the errors of `read`."""
         step = 8 * TOGETHER // self.dtype.itemsize
         for start in range(0, self.size, step):
             yield self.read(start, start + step)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all values, in hexadecimal; raise the errors of `read`."""
+        """Read all values, and return their SHA-256 in hexadecimal; raise the errors of `read`."""
         hasher = hashlib.sha256()
         for block in self.blocks():
             hasher.update(block.data)
         return hasher.hexdigest()
 
     def gather(self, starts: Int64s, lengths: Int64s | None = None) -> Array:
-        """Return the concatenated values ``starts[i]`` to ``starts[i] + lengths[i]`` for all i.
+        """Read pieces of the vector, and return the concatenated pieces.
 
-        Without lengths, one value is copied from each place.
+        Piece i begins at ``starts[i]`` and has ``lengths[i]`` values, or one value without lengths.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Vector:
             lengths = np.ones(len(starts), np.int64)
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-            starts, lengths = starts[:1], np.array([len(out)])  # read adjacent pieces as one
+            starts, lengths = starts[:1], np.array([len(out)])  # adjacent pieces are one piece
         into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
             problem = copy(self._whole.view(np.uint8), width * starts, width * lengths, into)
@@ -166,9 +166,9 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces are to be copied from memory, because the file is small and often used.
+        """Return True if pieces should be copied from a cached copy of the whole vector.
 
-        Pieces of a file with a changed stamp are read from the file.
+        A small vector that is often used is cached. A file with a changed stamp is read again.
         """
         self._gathered += values
         if values > LONG * pieces or pieces < 2 or self.size * self.dtype.itemsize > KEPT:
@@ -181,19 +181,19 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the start and end of each value, given a vector of the ends of all values.
+    """Look up the start and the end of texts, given a vector with the end of each text.
 
     Parameters
     ----------
     ends : Vector
-        End of each value, ascending; the first value begins at 0.
+        End of each text, ascending; the first text begins at 0.
     rows : array of int64, (n,)
-        Positions of the values.
+        Numbers of the texts.
 
     Returns
     -------
     begins, ends : array of int64, (n,)
-        Bounds of each value.
+        Start and end of each text.
     """
     last = ends.gather(rows)
     if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
@@ -203,7 +203,9 @@ def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 class GrowingFile:
-    """A file to which values are appended; it is open only during writes, as files may be many.
+    """A file to which values are appended.
+
+    The file is open only while it is written, because many files may be in use.
 
     Parameters
     ----------
@@ -233,7 +235,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Append values; bytes are written unchanged."""
+        """Append values of the vector's type, or bytes that already have this type."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)
@@ -243,7 +245,7 @@ class GrowingFile:
             self.write()
 
     def write(self) -> None:
-        """Write the buffered values."""
+        """Write the values that are still in memory to the file."""
         if not self._bytes_held:
             return
         data = b"".join(self._held)
@@ -261,12 +263,12 @@ class GrowingFile:
         return self.size
 
     def vector(self) -> Vector:
-        """Return a readable vector of all values added so far."""
+        """Return a vector that reads the values appended so far."""
         self.write()
         return Vector(self.path, self.dtype, self.offset, self.size)
 
     def finish(self) -> str:
-        """Complete the ``.npy`` file, sync it to disk, and return the SHA-256 of its values."""
+        """Write the header of the ``.npy`` file, force it to disk, and return the values' SHA-256."""
         assert self._digest is not None
         self.write()
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
@@ -280,9 +282,9 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Write a ``.npz`` file for `numpy.load`, in which `members` can find the members; sync it."""
+    """Create an uncompressed ``.npz`` file, and force it to disk after the ``with`` block."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # not compressed
+        with zipfile.ZipFile(file, "w") as archive:  # by default not compressed
             yield archive
         file.flush()
         sync(file.fileno())
@@ -295,7 +297,7 @@ def add_member(
     dtype: str | None = None,
     size: int = 0,
 ) -> None:
-    """Add a member to an archive: bytes, or a ``*.npy`` vector if ``dtype`` is given."""
+    """Add a member to an archive: a ``.npy`` vector if ``dtype`` is given, else plain bytes."""
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         if dtype is not None:
             head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
@@ -305,7 +307,7 @@ def add_member(
 
 
 def members(path: Path) -> dict[str, tuple[int, int]]:
-    """Return the position and size in bytes of each member of an archive.
+    """Return the position and the size, in bytes, of the data of each member of an archive.
 
     Parameters
     ----------
@@ -330,8 +332,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # the local header, before the member's data, gives the lengths of name and extra
-                # field
+                # The local header before the data of a member has the lengths of the two fields
+                # between header and data.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra
@@ -342,12 +344,12 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def stamp_of(status: os.stat_result) -> list[int]:
-    """Return a file's size and modification time, from which changes are detected."""
+    """Return the size and modification time of a file, by which a change is detected."""
     return [status.st_size, status.st_mtime_ns]
 
 
 def changed(path: Path) -> CorpusError:
-    """Return the error for a file of a stored corpus that was changed while in use.
+    """Return the error for a file of a stored corpus that was changed while the corpus was open.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vocabularies, read from a file or selected from a corpus's words."""
+"""Reading of vocabularies and stop words from files, and selection of a corpus's vocabulary."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from pysgrld.options.paths import is_file, is_stream, is_there
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
-#: Maximum size in bytes of a word in a user's list; words in sgmc's lists may be longer.
+#: Maximum size in bytes of a word in a file of the user. Files written by sgmc may have longer words.
 _LONGEST = 2**20
-#: Maximum size of a list of words in bytes.
+#: Maximum size in bytes of a file with a list of words.
 _LARGEST = 2**31
-#: Suffixes of files of gene names from 10x.
+#: Ends of the names of files with gene names, in the format of 10x Genomics.
 _OF_GENES = ("features.tsv", "genes.tsv")
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read a vocabulary file that has one word per line, or was written by R or gensim.
+    """Read a vocabulary file: one word per line, or a format of R, gensim or 10x Genomics.
 
     `pysgrld.corpus.word_lists` reads the formats of R and gensim.
 
@@ -57,7 +57,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
     MissingInputError
         If the file is missing.
     CorpusError
-        If a line is blank, a word comes twice, or a line is not UTF-8; the message names the line.
+        If a line is blank, a word occurs twice, or a line is not UTF-8; the message names the line.
     """
     lines: dict[str, int] = {}
     if not exact and plain_name(path).lower().endswith(_OF_GENES):
@@ -83,7 +83,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
 
 
 def read_genes(path: str | Path) -> tuple[str, ...]:
-    """Read the gene names of a 10x matrix; repeated names are made distinct.
+    """Read a file of gene names of 10x Genomics; repeated names get a number.
 
     Raises
     ------
@@ -96,13 +96,13 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
 
 
 def _lines_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a word list with their numbers."""
+    """Yield the 1-based number and the text of each line of a word list."""
     for before, lines in _blocks_of(path, kind, longest):
         yield from enumerate(lines, before + 1)
 
 
 def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines of a word list, many at a time, each time with the number of earlier lines.
+    """Yield blocks of lines of a word list, each block with the number of lines before it.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     if not is_stream(path):
         yield from _decoded(path, kind, longest)
         return
-    # a pipe gives its lines only once, but a list is read more than once
+    # A list is read more than once, but a pipe can be read only once.
     key = str(path), *_stream_of(path)
     if key not in _read_streams:
         lines = list(_decoded(path, kind, longest))
@@ -122,7 +122,8 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     yield from _read_streams[key]
 
 
-#: Lines of lists read from pipes, by path, device, inode and modification time of the pipe.
+#: Blocks of lines that were read from pipes. Keys are path, device, inode and modification time of a
+#: pipe.
 _read_streams: dict[tuple[str, int, int, int], list[tuple[int, list[str]]]] = {}
 
 
@@ -132,7 +133,7 @@ def _stream_of(path: str | Path) -> tuple[int, int, int]:
 
 
 def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines of a word list, many at a time; raise the errors of `_blocks_of`."""
+    """Read a file of words for `_blocks_of`, and raise an error for invalid text."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
         raise CorpusError(f"{message}: this is not a list of words", path, line)
@@ -159,7 +160,7 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
 
 
 class StopWords(NamedTuple):
-    """The stop words of all lists that a value of ``--stop-words`` names.
+    """The stop words that the user has chosen, from one or several lists.
 
     Attributes
     ----------
@@ -175,12 +176,12 @@ class StopWords(NamedTuple):
 
 
 def stop_words(choice: str) -> StopWords:
-    """Read the stop words of lists given by names or files, separated by commas, or "none".
+    """Read the lists of stop words that the user has chosen, from sgmc or from files.
 
     Parameters
     ----------
     choice : str
-        Value of ``--stop-words``.
+        Value of ``--stop-words``: names of lists or files, separated by commas, or "none".
 
     Returns
     -------
@@ -216,22 +217,22 @@ def stop_words(choice: str) -> StopWords:
 
 
 class _WordList(NamedTuple):
-    """The words of a list, and the SHA-256 of the sorted words in hexadecimal."""
+    """A list of stop words, with the SHA-256 of the sorted words in hexadecimal."""
 
     words: frozenset[str]
     sha256: str
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
-        """Return a word list with the given words."""
+        """Create a list with the given words, and compute its SHA-256."""
         return cls(frozenset(words), hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest())
 
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a list of stop words; a file whose stamp did not change is read only once."""
-    # Words may repeat. They stay in the order of the file, because sorting a sorted list again is
-    # fast.
+    """Read a file of stop words; the result is cached until ``stamp`` shows a change of the file."""
+    # A dict drops repeated words and keeps the order of the file. The words are sorted later, which
+    # is fast if the file is sorted.
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
@@ -244,7 +245,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
 
 
 class Rules(NamedTuple):
-    """The rules that remove words from a vocabulary, defaults resolved.
+    """Values of the options that remove words from a vocabulary, with defaults resolved.
 
     Attributes
     ----------
@@ -262,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Resolve the defaults of the rules, which remove words only if a vocabulary is being built."""
+        """Take the rules from options; default rules remove words only if a vocabulary is built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
@@ -278,20 +279,21 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: Pattern of words that are numbers, or parts of a number split at a comma; and pattern of years.
+#: `_NUMBER`: pattern of words that are numbers, or parts of a number that was split at a comma.
+#: `_YEAR`: pattern of numbers that are years.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 
 def is_number(word: str, numbers: str) -> bool:
-    """Return True if the rule on numbers removes a word.
+    """Return True if a word is a number that the option ``--numbers`` removes.
 
     Parameters
     ----------
     word : str
         A word of the vocabulary.
     numbers : str
-        The rule, as ``--numbers`` takes it.
+        Value of ``--numbers``: "years", "keep" or "drop".
 
     Returns
     -------
@@ -306,9 +308,9 @@ def is_number(word: str, numbers: str) -> bool:
 def resolved(
     options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
 ) -> dict[str, Any]:
-    """Return a vocabulary's options by command-line name, defaults resolved.
+    """Return the reading options to record in a corpus, by command-line name, with defaults resolved.
 
-    For counts, options of tokens and encodings are left out.
+    For counts, the options for text are left out.
     """
     options_by_name: dict[str, Any] = {
         "stop-words": stop.record,
@@ -331,14 +333,14 @@ def resolved(
 
 
 class Choice(NamedTuple):
-    """The words kept in a vocabulary, and the rule that removed each other word.
+    """Result of `choose`: the words that stay, and the rule that removed each of the other words.
 
     Attributes
     ----------
     kept : (V,) int64
         Ids of the words that stay, in their new order.
     by : (number of words,) int8
-        Index in `RULES` of the rule that removed each word; -1 if the word stays.
+        Index in `RULES` of the rule that removed each word, or -1 if the word stays.
     """
 
     kept: Int64s
@@ -346,11 +348,12 @@ class Choice(NamedTuple):
 
     @property
     def removed(self) -> dict[str, int]:
-        """Number of words that each rule removed."""
+        """Number of words that each rule removed, by the name of the rule."""
         return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
-#: Rules that remove words, in the order of application, and "unused" for words that never occur.
+#: Names of the rules that remove words, in the order in which they are applied. "unused" is the name
+#: for words that never occur.
 RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 
@@ -365,7 +368,9 @@ def choose(
     must_occur: bool,
     stop: frozenset[str],
 ) -> Choice:
-    """Select words by the rules on stop words, numbers, min_df, max_df and max_vocab, in this order.
+    """Select the vocabulary from all words of a corpus, by rules that remove words.
+
+    The rules are applied in this order: stop words, numbers, min_df, max_df and max_vocab.
 
     Parameters
     ----------
@@ -380,7 +385,7 @@ def choose(
         If True, number the words that stay by descending frequency, ties in alphabetical order;
         else keep their order.
     must_occur : bool
-        Whether words that never occur are dropped, whatever min_df is.
+        Whether words that never occur are dropped even if min_df is 0.
     stop : frozenset of str
         The stop words of `rules`.
     """

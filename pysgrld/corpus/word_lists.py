@@ -1,4 +1,4 @@
-"""Reading of other programs' vocabularies, with quoted words, or words in one of several columns."""
+"""Extraction of the words from lines of vocabulary files that other programs have written."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 
 from pysgrld.errors import CorpusError
 
-#: Number and text of a line.
+#: The number and the text of a line.
 Line = tuple[int, str]
-#: Names that R gives to a column without a name.
+#: Headers that R writes for a column without a name.
 _HEADERS = ("x", "V1", "")
 
 
 def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
-    """Return the word of each line of a vocabulary, sorted by id if the lines have ids.
+    """Return the word of each line of a vocabulary file, in the order of the ids if lines have ids.
 
-    A line may be a word; fields separated by tabs, as ``id word documents`` in gensim's
-    dictionaries or ``word count``; or in quotes as written by R, with or without a row number.
+    A line may be a word, or fields separated by tabs, as ``id word documents`` in gensim's
+    dictionaries or ``word count``. A word may also be in quotes as written by R, with or without a
+    row number.
 
     Raises
     ------
@@ -39,13 +40,13 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
 
 
 def genes_in(lines: Sequence[Line]) -> list[str]:
-    """Return distinct gene names from 10x lines of the form ``id name kind``."""
+    """Return the gene names in lines of the form ``id name kind``, made distinct by numbers."""
     rows = [line.split("\t") for _, line in lines]
     return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Make names distinct by adding -1, -2, ... to repeated names.
+    """Make names distinct: add -1, -2, ... to the second and later occurrences of a name.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return the fields of quoted lines, without R's header, or an empty list if widths differ."""
+    """Parse lines written by R into one or two fields; return an empty list if this fails."""
     single: list[tuple[int, list[str]]] = []
     for delimiter in " ,\t;":
         try:
@@ -89,7 +90,7 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
-    """Return the words of the first non-numeric column, and the ids of a column before it."""
+    """Return the words in the first column that is not numeric, and the ids in the column before."""
     width = min(len(row) for _, row in rows)
     numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
     column = numbers.index(False) if False in numbers else 0
@@ -98,7 +99,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return the words sorted by id, if there are ids."""
+    """Return the words in the order of their ids, or unchanged without ids."""
     lines, ids = words
     if not ids:
         return lines

@@ -1,4 +1,4 @@
-"""List of a corpus's words, with the rule that removes each word that is not kept."""
+"""List of all words of a corpus, which shows the rule by which a word is left out (`list_words`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pysgrld.types import Int64s
 
 
 class ListedWord(NamedTuple):
-    """A word of a corpus.
+    """A word of a corpus, with its frequency and the rule that leaves it out.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class ListedWord(NamedTuple):
     documents, tokens : int
         Number of documents with the word, and number of its occurrences.
     rule : str or None
-        The rule in `RULES` that leaves the word out, or None if the word is kept.
+        The rule in `RULES` that leaves the word out of the vocabulary, or None if the word is kept.
     """
 
     word: str
@@ -44,7 +44,7 @@ def list_words(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[ListedWord]:
-    """Read a corpus; return its words, most frequent first, and the rule that removes each word.
+    """Read a corpus, and return all of its words, the most frequent words first.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    # for each word: number of documents, number of tokens
+    # Number of documents with each word, and number of tokens of each word.
     counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:

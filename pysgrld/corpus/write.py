@@ -1,4 +1,4 @@
-"""Writing of a stored corpus to a temporary folder, which gets its final name at the end."""
+"""Writing of a stored corpus to a temporary folder, which is renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
 
-#: Maximum size in bytes of a progress record, which lists all files of input folders.
+#: Maximum size in bytes of the file that records progress, including all files of input folders.
 _LONGEST_NOTE = 2**30
 
-#: The folder in which the details of documents are collected.
+#: Name of the folder in which ids, titles, columns and texts of documents are collected.
 ABOUT = "about"
-#: Empty file that marks a work folder of sgmc; a folder without it is never changed.
+#: Name of an empty file that marks a work folder of sgmc. A folder without the file is never changed.
 MARKER = ".sgmc-work"
 
-#: Advice in the error message for an output path that exists already.
+#: Advice at the end of the error message if the output path exists already.
 ELSEWHERE = "remove it, or choose another name"
 
 
 class Writer:
-    """Writer of documents to the arrays of a corpus.
+    """Writer that appends documents to the arrays of a corpus, and completes the corpus.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Writer:
         self.tokens: int = record["tokens"] if record else 0
 
     def append(self, block: Documents) -> None:
-        """Append documents."""
+        """Append the documents of a block to the arrays."""
         self.files["indptr"].append(block.indptr[1:] + self.nnz)
         self.files["indices"].append(block.indices)
         self.files["counts"].append(block.counts)
@@ -99,7 +99,7 @@ class Writer:
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
-        """Yield the documents written so far, in blocks."""
+        """Read the documents written so far, and yield them in blocks."""
         return cut({name: file.vector() for name, file in self.files.items()})
 
     def finish_corpus(
@@ -110,7 +110,7 @@ class Writer:
         *,
         above: Path | None = None,
     ) -> None:
-        """Complete the arrays, and write the vocabulary, the word counts and ``meta.json``.
+        """Complete the files of the arrays, and write the vocabulary, word counts and ``meta.json``.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Writer:
 
         def put(name: str, data: bytes) -> None:
             path = self.folder / name
-            # a file left by a process that was killed before it committed
+            # A killed process may have left this file.
             path.unlink(missing_ok=True)
             write_new(path, [data], "store")
 
@@ -170,23 +170,25 @@ class Writer:
 
 
 class WorkFolder:
-    """Folder in which a corpus is built, next to the corpus's path.
+    """Temporary folder in which a corpus is built, next to the final path of the corpus.
 
-    ``.NAME.tmp`` next to ``NAME`` is locked, so that only one process at a time makes NAME. The
-    empty file `MARKER` in the folder shows that sgmc made it; a folder without `MARKER`, or a link,
-    is left unchanged and refused. Work that cannot be continued (no `identity`) gets a separate
-    folder within ``.NAME.tmp``, next to the files that an interrupted reading may have left.
+    For a corpus ``NAME`` the folder is ``.NAME.tmp``. It is locked, so that only one process at a
+    time builds the corpus. The empty file `MARKER` in the folder shows that sgmc made it; a folder
+    without `MARKER`, or a link, is left unchanged and refused. Work that cannot be resumed (no
+    `identity`) gets a separate folder within ``.NAME.tmp``, next to the files that an interrupted
+    reading may have left.
 
-    The work is removed on any error. If `identity` is given, the work stays when the reading is
-    interrupted or its process is killed. A reading with the same identity then continues from the
-    last `note`; a reading with another identity replaces the work.
+    The files are removed on any error. If `identity` is given, they stay when the reading is
+    interrupted or its process is killed. A reading with the same identity then resumes from the
+    last `note`; a reading with another identity replaces the files.
 
     Parameters
     ----------
     store : Path
         Path of the finished corpus.
     identity : dict, optional
-        Plain values; an interrupted reading can be continued if they are equal.
+        Plain values that describe the inputs and options. An interrupted reading can be resumed if
+        they are equal.
 
     Attributes
     ----------
@@ -205,13 +207,16 @@ class WorkFolder:
         self.record: dict[str, Any] | None = None
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
-        """Record the progress of reading; ``words`` are the words that are new since the last call."""
+        """Record the progress of reading on disk.
+
+        ``words`` are the words that were added to the vocabulary since the last call.
+        """
         if self.identity is None:
             return
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            elif file.tell() != self.record["bytes"]:  # an unfinished call left these bytes
+            elif file.tell() != self.record["bytes"]:  # an interrupted call wrote more
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
@@ -221,18 +226,18 @@ class WorkFolder:
         replace_file(self.folder / _NOTE, [note], "store")
 
     def words(self, number: int) -> list[str]:
-        """Return the first ``number`` words that `note` recorded."""
+        """Read the first ``number`` words of the vocabulary that `note` recorded."""
         with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Start a set of arrays, or resume one from the state that `Writer.flush` returned."""
+        """Return a writer for new arrays, or a writer that resumes from a state that `flush` returned."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # an interrupted second pass left this folder
+            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
-        """Sync a finished corpus to disk, and move it out of the work folder to its final path."""
+        """Force a finished corpus to disk, and move it from the work folder to its final path."""
         refuse_full_folder(self.store, ELSEWHERE)
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
@@ -240,7 +245,7 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator[WorkFolder]:
-    """Create and lock the folder in which a corpus is built, for the ``with`` block.
+    """Create, lock and finally remove the temporary folder in which a corpus is built.
 
     Raises
     ------
@@ -249,10 +254,10 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
     LockedError
         If another process is writing the corpus.
     WriteError
-        If a system call of the block fails.
+        If a system call in the ``with`` block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    # a link stands for the empty folder at its target
+    # A path that is a link stands for the empty folder to which it refers.
     store = store.resolve() if store.is_symlink() else store
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
@@ -262,15 +267,15 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            if identity is not None:  # continue an interrupted reading of these inputs
+            if identity is not None:  # an interrupted reading may be resumed
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(noted, dict) and noted.get("identity") == identity:
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # no interrupted reading can be continued from the folder's files
-            for leftover in place.iterdir():  # remove what a killed process left
+                keep = {MARKER}  # no reading can resume from other files
+            for leftover in place.iterdir():  # remove files of a killed process
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -293,19 +298,22 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
     finally:
         if lock is not None:
-            if not stays and is_same(place, lock):  # the path still refers to the locked folder
+            if not stays and is_same(place, lock):  # still the locked folder
                 if begun:
                     _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
                     _remove_work(place)
-            # the folder is unlocked even if closing reports an error
+            # Closing unlocks the folder even if it reports an error.
             with contextlib.suppress(OSError):
                 os.close(lock)
 
 
 def _remove_work(folder: Path) -> None:
-    """Remove a work folder; remove `MARKER` last, so that the next process can clear any remains."""
+    """Remove a work folder, and ignore errors.
+
+    `MARKER` is removed last, so that another process can remove any remaining files.
+    """
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             if entry.name == MARKER:
@@ -319,7 +327,7 @@ def _remove_work(folder: Path) -> None:
 
 
 def _hold(place: Path) -> int:
-    """Create and lock a work folder, or lock the existing one.
+    """Create a work folder unless it exists, lock it, and return its file descriptor.
 
     Returns
     -------
@@ -343,13 +351,13 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # the process that held the folder has just ended and removed it
+            continue  # another process has just removed its folder
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # without file system locks, only one process may run
+            flock(handle)  # no effect if the file system has no locks
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:
@@ -364,27 +372,26 @@ def _hold(place: Path) -> int:
 
 
 def renumber(block: Documents, remap: Int32s | None) -> Documents:
-    """Renumber word ids, drop negative ids, and sort words within documents.
+    """Renumber the word ids of documents, drop words, and sort the words within each document.
 
     Parameters
     ----------
     block : Documents
-        Documents with ids in any order, each once in a document. Without `remap`, negative ids are
-        dropped.
+        Documents, in which each word occurs once and words may be in any order. Without `remap`, words
+        with a negative id are dropped.
     remap : (old words,) int32, optional
-        New id of each old id; negative to drop the word. Ids that are not negative must be
-        distinct.
+        New id of each old id, or a negative number to drop the word. New ids must be distinct.
     """
     return Documents(*_renumber(block.indptr, block.indices, block.counts, remap))
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the non-empty documents, and their positions if any document was left out.
+    """Return the documents that have words, and their positions if a document has none.
 
     Parameters
     ----------
     block : Documents
-        Documents, some of them perhaps empty.
+        Documents, some of which may be empty.
 
     Returns
     -------
