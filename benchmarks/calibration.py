@@ -15,8 +15,9 @@ words, shares of topics, documents, and new documents. docs/calibration.md has w
 Printed are the topics, in percent of all, whose 90 % intervals of the two groups are disjoint, whose
 interval of the difference does not hold 0 (10 is right), and that are called surely more or less.
 
-``found`` takes folders of several chains. Of topics that n of 3, or of 4, chains have, how often has one
-more chain them? All choices of chains count.
+``found`` takes folders of several chains. Of topics that n of 2, 3 or 4 chains have, and of those that
+the page of these chains marks with a filled circle, how often does one more chain have them? All
+choices of chains count.
 
 ``effect`` draws corpora of 2,500 documents of 10, 30 or 100 tokens whose proportions depend on a
 flag and on a number, trains on each, and counts how often intervals of ``sgmc effect`` hold what
@@ -47,6 +48,7 @@ from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
 from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.reading import intervals
+from pysgrld.reading.diagnosis import MatchedTopic, is_firm
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import infer, interval_steps
 from pysgrld.reading.results import Results
@@ -378,26 +380,46 @@ def show_null(asked: argparse.Namespace) -> None:
 
 
 def show_found(asked: argparse.Namespace) -> None:
-    """Print the share of topics, found by n of m chains, that one more chain also finds."""
+    """Print the share of topics, found by n of m chains or firm, that one more chain also finds."""
     for run in asked.runs:
         chains = open_run(run, 1).chains
         means = [np.ascontiguousarray(c.phi()[:, : c.fitted.layers[0]].T) for c in chains]
+        weights = [c.weights() for c in chains]
         number = range(len(chains))
         found: dict[tuple[int, int], list[bool]] = {}
+        firm: dict[
+            int, list[list[bool]]
+        ] = {}  # of each topic and choice: the fresh chains, or none
         for first in number:
             order = [first, *(c for c in number if c != first)]
-            common = match([means[c] for c in order], DISTRIBUTIONS).common
+            rows, common, _ = match([means[c] for c in order], DISTRIBUTIONS)
+            shares = np.stack([weights[c][row] for c, row in zip(order, rows, strict=True)])
             for of in asked.of:
                 for others in combinations(number[1:], of - 1):
                     some = [0, *others]
+                    relative = shares[some].mean(axis=0)
+                    relative *= len(relative) / relative.sum()
                     for k in range(common.shape[2]):
-                        n = len(finders(common[np.ix_(some, some)][:, :, k]))
-                        fresh = [common[0, c, k] >= ALIKE for c in number[1:] if c not in others]
-                        found.setdefault((of, n), []).extend(map(bool, fresh))
+                        overlaps = common[np.ix_(some, some)][:, :, k]
+                        fresh = [
+                            bool(common[0, c, k] >= ALIKE) for c in number[1:] if c not in others
+                        ]
+                        found.setdefault((of, len(finders(overlaps))), []).extend(fresh)
+                        topic = MatchedTopic(k, (), float(overlaps.min()), (), None, ())
+                        is_marked = is_firm(topic, of, float(relative[k]))
+                        firm.setdefault(of, []).append(fresh if is_marked else [])
         print(f"{run}: {len(chains)} chains of {len(means[0])} topics")
         for (of, n), fresh in sorted(found.items()):
             share = 100 * np.mean(fresh)
             print(f"  found in {n} of {of}: {share:5.1f} % of further chains have it")
+        for of, topics in sorted(firm.items()):
+            marked = [fresh for fresh in topics if fresh]
+            share = 100 * np.mean(np.concatenate(marked)) if marked else np.nan
+            rate = 100 * len(marked) / len(topics)
+            print(
+                f"  filled circle with {of} chains: {rate:4.1f} % of topics; {share:5.1f} % of "
+                "further chains have it"
+            )
 
 
 class MadeEffects(NamedTuple):
@@ -531,7 +553,7 @@ def main() -> None:
     of_null.set_defaults(show=show_null)
     of_found = parts.add_parser("found")
     of_found.add_argument("runs", nargs="+", help="folders of six or more chains")
-    of_found.add_argument("--of", type=int, nargs="+", default=(3, 4))
+    of_found.add_argument("--of", type=int, nargs="+", default=(2, 3, 4))
     of_found.set_defaults(show=show_found)
     of_effects = parts.add_parser("effect")
     of_effects.add_argument("--corpora", type=int, default=60)

@@ -47,9 +47,9 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     page.goto(path.as_uri())
     rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
     articles = page.locator("article")
-    assert articles.count() == 100
+    assert articles.count() == 16
     page.get_by_role("button", name="show more of 104").click()
-    assert articles.count() == 104
+    assert articles.count() == 32
     page.get_by_role("searchbox").fill("&lt;b&gt; 17")
     assert articles.count() == 1
     assert "&lt;b&gt; 17" in articles.inner_text()
@@ -64,6 +64,8 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     page.locator("select").select_option("gone")
     assert Axe().run(page, options=rules).response["violations"] == []
     page.set_viewport_size({"width": 400, "height": 900})
+    page.reload()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert said == [path.as_uri()]
+    assert articles.count() == 6
+    assert said == 2 * [path.as_uri()]
     context.close()

@@ -200,11 +200,18 @@ async function copyLink({ currentTarget: button }) {
 
 // ---- begin
 
+const header = h("header.top",
+  h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
+  nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), h("button.theme", { click: copyLink, title: "copy a link to this view" }, "copy link"), themeButton);
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
-  h("header.top",
-    h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
-    nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), h("button.theme", { click: copyLink, title: "copy a link to this view" }, "copy link"), themeButton),
-  main, paper, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
+  header, main, paper, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
 );
+// names of views that do not fit next to the title and the search get a row of their own
+new ResizeObserver(() => {
+  header.classList.remove("high");
+  const high = nav.scrollWidth > nav.clientWidth;
+  header.classList.toggle("high", high);
+  main.classList.toggle("lower", high);
+}).observe(header);
 render();

@@ -2,8 +2,8 @@
 // The page of two runs side by side: what became of the topics, in rows that can be searched.
 
 const [left, right] = report.sides;
-/** Rows that are shown at first, and with each "more". */
-const ROWS = 100;
+/** Rows that are shown at first, and with each "more": less than 4,000 pixels in height. */
+const ROWS = innerWidth > 760 ? 16 : 6;
 /** Share outside the other vocabulary from which on it is told. */
 const TOLD = 0.01;
 /** Kinds of rows: their sign, and what they are. */

@@ -2,7 +2,7 @@
 
 view("Overview", { overview: corpusPage }, true);
 
-const LISTED = 40;
+const LISTED = 40, MANY = 14;
 const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back in part"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
@@ -14,7 +14,7 @@ async function corpusPage() {
   const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
   const list = subjects({ best, parts, along, map, say });
   const stage = map && mapCard(map, say, best);
-  const node = h(map ? "div.first" : "div.first.alone", intro, list, stage || (report.missing.length > 0 && missingLines()));
+  const node = h(map ? `div.first${best?.levels.length > MANY ? ".many" : ""}` : "div.first.alone", intro, list, stage || (report.missing.length > 0 && missingLines()));
   return { title: report.title, node, seek: map && ((text) => map.light({ text })) };
 }
 
@@ -34,7 +34,7 @@ function sentences() {
   const largest = sorted(topics, (t) => t.weight?.[0] ?? t.documents, false)[0];
   const [share, low, high] = largest.weight ?? [];
   const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(bdi(nameOf(largest))), ", has ", bold(percent(share, 1)),
-    `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && ` (${between(low, high, 1)})`], ". "];
+    `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && [" ", h("bdi", `(${between(low, high, 1)})`)]], ". "];
   const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.drawn < dots.of ? `${count(dots.drawn)} evenly spaced ` : `the ${count(dots.drawn)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
     dots.map ? `; pale dots are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
   return [first, recurrence(), sure];
@@ -111,7 +111,7 @@ function subjects({ best, parts, along, map, say }) {
   const row = (t) => {
     const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
     return h("a", { ...hued(t, "subject"), href: topicAddress(t.id), pointerenter: () => { light(t.id); tellSubject(t, say); }, pointerleave: () => light(null), focus: () => { light(t.id); tellSubject(t, say); }, blur: () => light(null) },
-      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(nameOf(t))),
+      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(levels > MANY ? briefName(t) : nameOf(t))),
       t.weight ? bar({ mean: t.weight[0], low: t.weight[1], high: t.weight[2] }, top) : h("span"),
       h("span.figure", t.weight ? percent(t.weight[0], 1) : t.documents && count(t.documents)),
       matrix && h("span.squares", UNREAD, best.levels.map((_, level) => square(t, parts, best, level, say))),
@@ -131,7 +131,7 @@ function subjects({ best, parts, along, map, say }) {
   if (matrix) map?.light({ level: chosen.level });
   const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
     matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
-  return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null, "--name": levels > 14 ? "90px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
+  return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > MANY ? 12 : 18}px`, "--bar": levels > MANY ? "50px" : null, "--name": levels > MANY ? "90px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 
 function heads(best, choose) {
