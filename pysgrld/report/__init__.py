@@ -1,7 +1,7 @@
-"""The report of a run as one HTML page, and exports of a run to formats of other programs.
+"""The report of a run: data for its sections, and a page as one HTML file or as a folder.
 
-The names of this package are imported when they are first used: the help text lists the export
-formats and must appear at once.
+Importing this package is fast, because it imports the names in ``__all__`` only when they are first
+used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Page", "report"]
 
 
-if not TYPE_CHECKING:  # hidden, so that type checkers report unknown names
+# Type checkers must not see this function, so that they report unknown names.
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name in __all__:

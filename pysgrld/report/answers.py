@@ -1,4 +1,4 @@
-"""Answers for a terminal: a topic's documents, a word's topics, topics in groups of documents."""
+"""Answers from a run: the documents of a topic, the topics of a word, and shares in groups."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pysgrld.report.population import EstimatedShares, PopulationShares
 from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
 
-#: Maximum number of characters of a document's excerpt.
+#: Maximum number of characters of an excerpt of a document's text.
 EXCERPT = 200
-#: Number of characters from the start of a text within which the excerpt is chosen.
+#: An excerpt is chosen from this number of characters at the start of a text.
 _READ = 100_000
-#: Difference between sums of weights that may be due to rounding.
+#: Sums of weights that differ by at most this count as equal, because of rounding errors.
 _ROUNDING = 1e-9
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: Minimum fraction of a word's uses at which a topic is listed for the word.
+#: A topic is listed for a word if it has at least this fraction of the word's occurrences.
 LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """A share or probability, with the bounds of its interval, or None as bounds."""
+    """Estimate of a share or probability, with the bounds of its interval, which may be None."""
 
     mean: float
     low: float | None
@@ -39,10 +39,13 @@ class Between(NamedTuple):
 
 
 class InDocument(NamedTuple):
-    """A document in which a topic surely occurs: its row in the corpus, from 0, and the topic's share.
+    """A document in which a topic surely occurs.
 
-    The excerpt is the part of its text with the most probable words of the topic; it is "" if the
-    document has no text.
+    ``row`` is the position of the document in the corpus, counted from 0, and ``share`` is the
+    topic's share of the document.
+
+    The excerpt is the part of the document's text with the most probable words of the topic; it is
+    "" if the document has no text.
     """
 
     row: int
@@ -53,14 +56,14 @@ class InDocument(NamedTuple):
 
 
 class DocumentsOfTopic(NamedTuple):
-    """The documents in which a topic most surely occurs, the surest first."""
+    """The documents in which a topic most surely occurs, by decreasing lower bound of its share."""
 
     topic: int
     documents: list[InDocument]
 
 
 class WordInTopic(NamedTuple):
-    """A word in one topic.
+    """One topic in which a given word occurs, with the word's probability and rank in the topic.
 
     Attributes
     ----------
@@ -80,12 +83,13 @@ class WordInTopic(NamedTuple):
 
 
 class InGroup(NamedTuple):
-    """A topic in a group of documents.
+    """Share of a topic in a group of documents, compared with its share in the other documents.
 
     Attributes
     ----------
     share : Between
-        Share of the topic in the group's documents; the interval holds for documents like these.
+        Share of the topic in the group's documents. The interval holds for further documents like
+        these.
     more : Between
         Difference from the topic's share in the other documents.
     surely : int or None
@@ -98,37 +102,37 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Shares of a topic in a group: one weights documents equally, the other words."""
+    """Share of a topic in a group: as a mean over its documents, and as a fraction of its words."""
 
     documents: InGroup
     words: InGroup
 
 
 class AllShares(NamedTuple):
-    """Shares of a topic in the corpus: one weights documents equally, the other words."""
+    """Share of a topic in the corpus: as a mean over documents, and as a fraction of all words."""
 
     documents: Between
     words: Between
 
 
 class TopicInGroups(NamedTuple):
-    """Shares of a topic in the corpus and in groups of documents, ordered by group."""
+    """Share of a topic in the corpus and in each group of documents, in the order of the groups."""
 
     topic: int
     share: AllShares
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return groups whose share is surely higher than in other documents, by decreasing share."""
+        """Return indices of groups with a surely higher share than other documents, highest first."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
-    """Return the documents in which each topic most surely occurs; topics have decreasing weight.
+    """Return, for each topic by decreasing weight, the documents in which it most surely occurs.
 
-    A topic's documents are sorted by the lower bound of its share, so that short documents do not
-    come first by chance.
+    The documents of a topic are sorted by the lower bound of its share, so that short documents do
+    not come first by chance.
 
     Parameters
     ----------
@@ -176,7 +180,7 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
-    """Return the passage of whole words in a text that has the greatest sum of word weights.
+    """Return the passage of a text with the greatest sum of word weights, in whole words.
 
     Parameters
     ----------
@@ -206,7 +210,7 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
-    """Return the topics that use a word, sorted by decreasing fraction of its uses.
+    """Return the topics in which a word occurs, by decreasing fraction of its occurrences.
 
     Parameters
     ----------
@@ -220,7 +224,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     Returns
     -------
     list of WordInTopic
-        Topics that have at least the fraction `LEAST` of the word's uses.
+        Topics that have at least the fraction `LEAST` of the word's occurrences.
 
     Raises
     ------
@@ -267,7 +271,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the topics' shares in groups of documents; topics have decreasing weight.
+    """Return the shares of each topic in groups of documents, with topics by decreasing weight.
 
     Parameters
     ----------

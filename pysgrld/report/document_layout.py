@@ -12,35 +12,40 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum number of documents for a map.
 FEWEST = 20
-#: Number of nearest neighbours by which a map's quality is measured.
+#: Number of nearest neighbours of a document; a map's quality is the fraction of these that it
+#: keeps.
 NEIGHBOURS = 10
-#: Number of neighbours that attract a document, and the perplexity, which is their effective
-#: number.
+#: Number of nearest neighbours that attract a landmark. Perplexity of t-SNE, which is the effective
+#: number of these neighbours.
 _ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Number of steps of gradient descent, number of first steps with exaggerated attraction, and
-#: factor of exaggeration.
+#: Layout of the landmarks: number of steps of gradient descent, number of first steps in which
+#: attraction is exaggerated, and factor of this exaggeration.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Number of documents that are laid out first; all others start between the nearest of these.
+#: Number of landmarks, which are the documents that are laid out first. Every other document starts
+#: between its nearest landmarks.
 LANDMARKS = 3_000
-#: Number of neighbours that attract each document, and number of steps, in the layout of all
-#: documents.
+#: Layout of all documents: number of neighbours that attract each document, and number of steps of
+#: gradient descent.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: Mean number of documents per cell, and number of nearest cells searched for a document's
-#: neighbours.
+#: Mean number of documents per cell, which is a group of documents around one centre. Number of
+#: nearest cells in which the neighbours of a document are searched.
 _CELL, _CELLS = 60, 6
-#: For placing further documents: number of laid-out documents between which one is placed, number
-#: of cells searched for these, and width of the offset that keeps further documents apart.
+#: Placement of further documents between their nearest documents: number of these nearest
+#: documents, number of cells in which they are searched, and width of the offset that separates
+#: documents with the same place.
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
-#: Maximum number of documents, evenly spaced, on which the quality of a map is measured.
+#: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
 _JUDGED = 1_000
-#: Maximum number of documents for exact repulsion; for more documents, the grid is faster.
+#: Up to this number of documents, repulsion is computed exactly; for more documents, the grid is
+#: faster.
 _EXACT = 400
-#: Number of documents per block in computing similarities.
+#: Similarities are computed for this number of documents at a time.
 _BLOCK = 512
-#: Spacing of the grid's nodes, and possible numbers of nodes per side; small prime factors make the
-#: Fourier transform fast.
+#: Spacing of the grid's nodes. Possible numbers of nodes per side, with small prime factors, for
+#: which the Fourier transform is fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
-#: Decimal places to which similarities and the start are rounded, because machines differ by less.
+#: Similarities and initial positions are rounded to this number of decimals, because the results of
+#: different machines differ only in later decimals.
 _DIGITS = 5
 
 
@@ -63,11 +68,11 @@ class DocumentLayout(NamedTuple):
 
 
 def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout | None:
-    """Compute document positions by t-SNE of the square roots of topic proportions.
+    """Compute positions of documents in the plane by t-SNE of square roots of topic proportions.
 
-    The start is the first two principal components, the number of steps is fixed, and no random
-    number is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST`
-    documents or two topics.
+    The initial positions are the first two principal components, the number of steps is fixed, and
+    no random numbers are used, so equal proportions give equal positions. Returns None for fewer
+    than `FEWEST` documents or fewer than two topics.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # the offsets separate documents with the same nearest landmarks
+        # the offsets separate documents that have the same nearest landmarks
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -98,12 +103,12 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
 
 
 def _spaced(n: int, most: int) -> Int64s:
-    """Return the indices 0 to n - 1, or `most` evenly spaced ones of them if n exceeds `most`."""
+    """Return the indices 0 to n - 1, or `most` evenly spaced ones of these if n exceeds `most`."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return the indices of each row's nearest documents, and their squared Hellinger distances.
+    """Return indices and squared Hellinger distances of the documents nearest to each row.
 
     Parameters
     ----------
@@ -141,7 +146,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return each row's nearest ``others`` and squared distances, (n, count), computed in blocks."""
+    """Return the nearest ``others`` of each row and squared distances, both of shape (n, count)."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -155,7 +160,7 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return, for each row of ``index``, the mean of its points weighted by similarity, (n, 2)."""
+    """Average the points listed in each row of ``index``, weighted by similarity; return (n, 2)."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
@@ -168,7 +173,9 @@ def _shifts(n: int) -> Doubles:
 
 
 class _Cells:
-    """Documents grouped into cells by their nearest centre; the centres are evenly spaced landmarks.
+    """Search index for nearest documents: each document is in the cell of its nearest centre.
+
+    The centres are evenly spaced landmarks.
 
     Parameters
     ----------
@@ -186,7 +193,7 @@ class _Cells:
         self._members = self._groups(own[:, 0])
 
     def _groups(self, cells: Int64s) -> list[Int64s]:
-        """Return the document indices of each cell, ascending."""
+        """Return the indices of the documents of each cell, ascending."""
         order = np.argsort(cells, kind="stable")
         ends = np.searchsorted(cells[order], np.arange(len(self._centres) + 1))
         return [order[a:b] for a, b in pairwise(ends)]
@@ -194,10 +201,9 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return the indices of each row's nearest documents, and their squared Hellinger distances.
+        """Return indices and squared Hellinger distances of the documents nearest to each row.
 
-        For all rows in one cell, the search covers every cell that is among the nearest of any of
-        them.
+        Rows in the same cell are searched together, in all cells that are near any of these rows.
 
         Parameters
         ----------
@@ -229,7 +235,7 @@ class _Cells:
 
 
 class Placement:
-    """Positions of further documents, which lie among the most similar documents of a layout.
+    """Function that places further documents between the most similar documents of a layout.
 
     Parameters
     ----------
@@ -244,14 +250,14 @@ class Placement:
         self._cells, self._points = _Cells(roots, roots[_spaced(len(roots), LANDMARKS)]), points
 
     def __call__(self, theta: npt.NDArray[np.float16]) -> Doubles:
-        """Return the positions, from 0 to 1, (m, 2), of documents with proportions (m, K)."""
+        """Return positions from 0 to 1, shape (m, 2), for documents with proportions (m, K)."""
         near = self._cells.nearest(_roots(theta), _BETWEEN, reach=_CELLS_BETWEEN)
         between = _between(self._points, *near) + _SHIFT * _shifts(len(theta))
         return np.asarray(np.clip(between, 0.0, 1.0))
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the nearest other points to each of the points ``judged``, (m, count)."""
+    """Return the indices of the points nearest to each of the points ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     norms = (points**2).sum(axis=1)
     for begin in range(0, len(judged), _BLOCK):
@@ -263,20 +269,20 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
 
 
 def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the indices and values of each row's smallest entries, ascending."""
+    """Return the indices and values of the smallest entries of each row, in ascending order."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
     else:
         some = np.tile(np.arange(count), (len(values), 1))
-    some.sort(axis=1)  # ties are ordered by document index
+    some.sort(axis=1)  # ties are now ordered by document index
     chosen = np.take_along_axis(values, some, axis=1)
     order = np.argsort(chosen, axis=1, kind="stable")
     return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)
 
 
 def _start(roots: Floats) -> Doubles:
-    """Return the first two principal components, scaled to a standard deviation of 1, (n, 2)."""
+    """Return initial positions, (n, 2): two principal components with standard deviation 1."""
     centred = (roots - roots.mean(axis=0)).astype(np.float64)
     _, vectors = np.linalg.eigh(centred.T @ centred)
     axes = vectors[:, ::-1][:, :2]
@@ -288,7 +294,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return half the t-SNE probability of each pair of document and neighbour, (n, count)."""
+    """Return t-SNE's p(j|i) / (2 n) for each document i and its neighbours j, (n, count)."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
@@ -299,14 +305,14 @@ def _attraction(squares: Doubles) -> Doubles:
         total = p.sum(axis=1, keepdims=True)
         many = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total > target
         low, high = np.where(many, beta, low), np.where(many, high, beta)
-        # limited, because no beta reaches the target if all distances are equal
+        # beta is limited, because none reaches the target entropy if all distances are equal
         beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
     p /= 2 * n * p.sum(axis=1, keepdims=True)
     return p
 
 
 def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int) -> Doubles:
-    """Move points by t-SNE's gradient descent with momentum and gains, (n, 2).
+    """Return the points, (n, 2), after gradient descent of t-SNE with momentum and gains.
 
     Parameters
     ----------
@@ -314,7 +320,7 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
         Initial positions.
     index, squares : (n, count)
         Neighbours of each document, and squared distances to them.
-    steps, early : int
+    Number of steps, and number of first steps in which attraction is exaggerated.
         Number of steps, and number of first steps that exaggerate attraction.
 
     References
@@ -351,7 +357,7 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
 
 
 def _exact(y: Doubles) -> Doubles:
-    """Return the repulsion of each point by all others, computed exactly, (n, 2)."""
+    """Return the repulsion of each point by all other points, computed exactly, (n, 2)."""
     norms = (y**2).sum(axis=1)
     q = 1.0 / (1.0 + np.maximum(norms[:, None] + norms - 2.0 * (y @ y.T), 0.0))
     np.fill_diagonal(q, 0.0)
@@ -360,7 +366,7 @@ def _exact(y: Doubles) -> Doubles:
 
 
 class _Repulsion:
-    """Repulsion of each point by all others, interpolated from a grid by fast Fourier transforms."""
+    """Repulsion of each point by all other points, computed on a grid by Fourier transforms."""
 
     def __init__(self) -> None:
         self._transformed: dict[tuple[int, float], list[npt.NDArray[np.complex128]]] = {}
@@ -376,7 +382,7 @@ class _Repulsion:
         place = (y - low) / spacing
         node = place.astype(np.int64)
         part = place - node
-        # the four nodes around each point, with the point's weight at each node
+        # the four grid nodes around each point, and the weight of the point at each of these nodes
         corners = [
             (
                 (node[:, 0] + a) * side + node[:, 1] + b,
@@ -395,7 +401,7 @@ class _Repulsion:
             spread.append(np.fft.rfft2(grid.reshape(side, side), (2 * side, 2 * side)))
         fields = []
         for transformed, kernel in ((spread[0], 0), (spread[0], 1), (spread[1], 1), (spread[2], 1)):
-            # the inverse of rfft2, without the rows and columns that are not needed
+            # this is the inverse of rfft2, computed only for the rows and columns that are needed
             rows = np.fft.ifft(transformed * kernels[kernel], axis=0)[:side]
             flat = np.fft.irfft(rows, 2 * side, axis=1)[:, :side].ravel()
             fields.append(sum(flat[nodes] * weight for nodes, weight in corners))
@@ -404,7 +410,7 @@ class _Repulsion:
         return np.asarray(force / total)
 
     def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
-        """Return the Fourier transforms of 1 / (1 + d^2) and its square, for grid distances d."""
+        """Return Fourier transforms of 1 / (1 + d^2) and of its square, for grid distances d."""
         key = side, spacing
         if key not in self._transformed:
             offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
@@ -414,9 +420,9 @@ class _Repulsion:
 
 
 def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
-    """Return the point at which each group is densest, (groups, 2), NaN for an empty group.
+    """Return the densest point of each group, (groups, 2), with NaN for an empty group.
 
-    Uses mean shift from the group's weighted median: a group in two parts gets a point in the
+    Mean shift starts at the group's weighted median, so a group in two parts gets a point in the
     heavier part.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A single pass over documents given the topics, in bounded memory, and the sums it computes."""
+"""Statistics of the topics of documents, computed in one pass over documents in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
 
-#: Maximum number of documents analysed, and number of draws of each document's topics.
+#: Maximum number of documents that are analysed. Number of draws of each document's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
-#: Maximum number of documents on the map, and maximum number of entries in their proportions.
+#: Maximum number of documents on the map. Maximum number of entries in the matrix of their topic
+#: proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: For a page that is a folder: maximum number of documents on the map, and in one file.
+#: Maximum number of documents on the map of a page that is a folder. Maximum number of documents in
+#: one file of this folder.
 BESIDE, PLACED = 1_000_000, 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
-#: Minimum share of a document at which a topic counts as occurring in it.
+#: A topic occurs in a document if its share of the document is at least this.
 HAS = 0.1
-#: Maximum number of documents listed for a topic, and minimum lower bound of its share in them; a
-#: share with a lower bound may be due to chance.
+#: Maximum number of documents listed for a topic. Minimum lower bound of the topic's share in a
+#: listed document, because a smaller share may be due to chance.
 BEST, SURE = 5, 0.01
-#: Number of values in a block of documents (more if the topics are larger), and maximum number of
+#: Number of values drawn for a block of documents, unless the topics need more. Maximum number of
 #: values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
-#: Minimum fraction of draws that agree on a correlation's sign.
+#: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
-#: Standard deviations within which a normal deviate is nine times in ten.
+#: A standard normal variable lies between minus and plus this value with probability 0.9.
 NORMAL = 1.6449
 
 
@@ -45,14 +47,16 @@ NORMAL = 1.6449
 
 
 class DrawnBlock(NamedTuple):
-    """Draws for a block of documents.
+    """Draws of the topics of a block of documents, which are processed together.
 
     Attributes
     ----------
     at : slice
-        The requested rows.
+        Positions of the block's documents among the requested documents.
     theta, tokens : (S, n, K) float32
+        Proportions of topics, and numbers of tokens of topics, in each of S draws.
     lengths : (n,) int64
+        Number of tokens of each document.
     factors : (n, K) float64
         Factors by which intervals of proportions are widened.
     """
@@ -65,18 +69,18 @@ class DrawnBlock(NamedTuple):
 
 
 class DocumentVisitor(ABC):
-    """Accumulator of sums over documents, which it receives in blocks."""
+    """Base class of statistics of documents, which are accumulated block by block."""
 
     @abstractmethod
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset all sums before the first block; it may be called again to restart.
+        """Reset all sums, before the first block and whenever the pass restarts.
 
         Parameters
         ----------
         draws : int
-            S, the number of draws of each document; 1 without samples.
+            Number of draws of each document; it is 1 if the run has no samples.
         documents, topics : int
-            n and K.
+            Number of documents, and number of topics.
         """
 
     @abstractmethod
@@ -85,18 +89,18 @@ class DocumentVisitor(ABC):
 
 
 def looked_at(corpus: Corpus) -> Int64s:
-    """Return the rows of the documents to analyse: all, or 20,000 evenly spaced ones."""
+    """Return the positions of the documents to analyse: all, or 20,000 evenly spaced documents."""
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
-    """Return the rows of the documents on the map: evenly spaced ones, more than are analysed."""
+    """Return the positions of the documents on the map: all, or evenly spaced documents."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return, in blocks, the rows of documents that only the map of a folder page shows."""
+    """Return blocks of positions of documents that are on the map only if the page is a folder."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -106,7 +110,7 @@ def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
 def read_documents(
     results: Results, corpus: Corpus, rows: Int64s, layer: int, visitors: Sequence[DocumentVisitor]
 ) -> int:
-    """Draw the topics of documents, and pass the draws to all visitors, in a single pass.
+    """Draw the topics of the given documents once, and pass the draws to all visitors.
 
     Parameters
     ----------
@@ -122,8 +126,8 @@ def read_documents(
     Returns
     -------
     int
-        Number of draws of each document; 1 if they are proportions under the mean topics, which
-        have no intervals.
+        Number of draws of each document. If it is 1, visitors got the proportions under the mean
+        topics, which have no intervals.
     """
     while True:
         steps = drawn_steps(results)
@@ -134,7 +138,8 @@ def read_documents(
             for block in drawn_blocks(results, corpus, rows, steps, layer):
                 for visitor in visitors:
                     visitor.add(block)
-        except MissingInputError:  # a run that is training may have deleted samples in the meantime
+        # a run that is training may have deleted samples in the meantime
+        except MissingInputError:
             if drawn_steps(results) == steps:
                 raise
         else:
@@ -142,7 +147,7 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the stored samples for which documents are drawn; empty if too few for intervals.
+    """Return the iterations of the samples that are used to draw the topics of documents.
 
     Parameters
     ----------
@@ -152,7 +157,7 @@ def drawn_steps(results: Results) -> list[int]:
     Returns
     -------
     list of int
-        Iterations of the samples.
+        Iterations of the samples; empty if they are too few for intervals.
     """
     if results.fitted.no_mean or not results.fitted.draws:
         return []
@@ -168,11 +173,11 @@ def drawn_blocks(
     layer: int,
     draw: Draw | None = None,
 ) -> Iterator[DrawnBlock]:
-    """Yield draws of documents in blocks of bounded memory, or of the topics' size if that is larger.
+    """Yield draws of the topics of documents, in blocks of bounded memory.
 
-    Every block reads all samples: the larger the samples, the fewer blocks are used. Without
-    samples, documents are read under one draw of the topics, by default their mean. Blocks are
-    small then, because the topics' rows of the documents' words are copied.
+    Each block reads all samples, so a block may use as much memory as the matrix of topics. Without
+    samples, proportions are computed under one draw of the topics, by default their mean. Blocks
+    are small then, because the rows of the topics for the documents' words are copied.
     """
     k = results.fitted.layers[layer]
     if steps:
@@ -200,7 +205,7 @@ def drawn_blocks(
 
 
 class Shares(NamedTuple):
-    """Topics' shares in groups of documents: mean and quantiles over draws, (K, groups)."""
+    """Share of each topic in each group of documents: mean and interval over draws, (K, groups)."""
 
     mean: Doubles
     low: Doubles
@@ -208,9 +213,10 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
-        """Divide tokens (S, groups, K) by the number of tokens of the group in each draw.
+        """Compute shares from the number of tokens of each topic in each group, (S, groups, K).
 
-        ``effective`` has the effective number of draws of each topic's share, (K,).
+        The first axis of ``tokens`` is over S draws. ``effective`` has the effective number of
+        draws of each topic's share, (K,).
         """
         total = tokens.sum(axis=2, keepdims=True)
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
@@ -218,14 +224,14 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
     def widen(self, deviation: Doubles) -> Shares:
-        """Add a normal deviate with the given standard deviations, (K,), to the draws."""
+        """Widen the intervals by a further normal error with given standard deviations, (K,)."""
         more = NORMAL * deviation[:, None]
         low = self.mean - np.hypot(self.mean - self.low, more)
         high = self.mean + np.hypot(self.high - self.mean, more)
         return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace means by weights in the whole corpus, (K,); intervals move with the means."""
+        """Replace the means by given weights, (K,), and shift the intervals by the differences."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -234,19 +240,20 @@ class Shares(NamedTuple):
 
 
 class TopicShares(DocumentVisitor):
-    """Shares of all topics among the tokens of documents.
+    """Visitor that computes the share of each topic in the tokens of the documents.
 
     Parameters
     ----------
     effective : (K,) float64, optional
         Effective sample sizes of the shares, if their draws are not independent.
     counted : (n,) bool, optional
-        True for the documents that count, as the training documents; by default all do.
+        True for documents that are counted, such as the training documents; by default, all are
+        counted.
     alike : bool
-        True for intervals for other texts like these: the variance of the shares over samples of
-        documents, as of a ratio of two sums, is added to the variance of the draws. If f is the
-        effective number of documents minus 1, the variance has a factor of f / (f - 2), as that of
-        Student's t.
+        If True, intervals hold for other texts like these: the variance of the shares over samples
+        of documents is added to the variance of the draws. It is computed as the variance of a
+        ratio of two sums. If f is the effective number of documents minus 1, this variance is
+        multiplied by f / (f - 2), as for Student's t.
     """
 
     def __init__(
@@ -256,7 +263,7 @@ class TopicShares(DocumentVisitor):
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
-        """Return the visitor for shares in those of the given documents that the run trained on."""
+        """Return a visitor for shares in the training documents among the given documents."""
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
@@ -265,12 +272,13 @@ class TopicShares(DocumentVisitor):
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
-        # numbers of documents, and sums over them of N^2, tokens x N and tokens^2
+        # number of documents; sums over documents of N^2, N n and n^2 for N tokens, n of them in a
+        # topic
         self._number, self._squares = 0, 0.0
         self._products, self._powers = np.zeros(topics), np.zeros(topics)
 
     def add(self, block: DrawnBlock) -> None:
-        """Add the tokens of documents."""
+        """Add the tokens of a block of documents."""
         tokens = block.tokens
         if self._counted is not None:
             tokens = tokens[:, self._counted[block.at]]
@@ -298,7 +306,7 @@ class TopicShares(DocumentVisitor):
 
 
 class DocumentTopics(DocumentVisitor):
-    """Topics of each document: all mean proportions, and intervals of the greatest proportions.
+    """Visitor that stores the mean topic proportions of documents, with intervals for the largest.
 
     Attributes
     ----------
@@ -306,7 +314,7 @@ class DocumentTopics(DocumentVisitor):
     theta : (n, K) float16
         Mean proportions.
     top : (n, T) int64
-        Topics of the greatest mean proportions, the greatest first.
+        Topics with the greatest mean proportions in each document, the greatest first.
     mean, low, high : (n, T) float32
         Mean proportions of these topics, and the bounds of their intervals.
     counts : (K,) int64
@@ -335,10 +343,10 @@ class DocumentTopics(DocumentVisitor):
         self.low[block_rows], self.high[block_rows] = proportion_bounds(largest, factors)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
-        """Return the indices of the documents in which each topic most surely occurs, surest first.
+        """Return, for each topic, the indices of the documents in which it most surely occurs.
 
-        They are ranked by the lower bound of the topic's share, not by its mean, so that short
-        documents do not come first by chance.
+        Documents are sorted by decreasing lower bound of the topic's share. If they were sorted by
+        its mean, short documents would come first by chance.
         """
         place = np.repeat(np.arange(len(self.top)), self.top.shape[1])
         topic, low = self.top.ravel(), self.low.ravel()
@@ -350,10 +358,10 @@ class DocumentTopics(DocumentVisitor):
 
 
 class Correlation(DocumentVisitor):
-    """Correlation over documents of square roots of topic proportions, for each draw used."""
+    """Visitor that correlates square roots of topic proportions over documents, for each draw."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset the sums; fewer draws are used if topics are many, and none without samples."""
+        """Reset the sums; with many topics, only the first draws are used."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))
@@ -368,7 +376,10 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """Mean correlation, (K, K), 0 if under 90 % of draws agree on the sign; None without draws."""
+        """Mean correlation over draws, (K, K), or None without draws.
+
+        An entry is 0 if fewer than 90 % of the draws agree on its sign.
+        """
         draws = len(self._sums)
         if not draws:
             return None

@@ -1,4 +1,4 @@
-"""Geometry of topics: distances, map, the map's quality, tree, and colours."""
+"""Distances between topics, and a map, a tree and colours that are computed from them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum number of topics for a map.
 FEWEST = 4
-#: Number of nearest neighbours by which a map's quality is measured.
+#: Number of nearest neighbours of a topic; a map's quality is the fraction of these that it keeps.
 NEIGHBOURS = 5
-#: Minimum fraction of nearest neighbours that a map must keep.
+#: A map is shown only if it keeps at least this fraction of nearest neighbours.
 KEPT = 0.1
-#: Number of words in a block of the matrix product, which limits the memory.
+#: The matrix product is computed for this number of words at a time, which limits memory.
 _BLOCK = 8192
-#: t-SNE: number of steps, number of first steps with exaggerated similarity, factor of
-#: exaggeration, and perplexity (the effective number of neighbours).
+#: Parameters of t-SNE: number of steps, number of first steps with exaggerated similarities, factor
+#: of this exaggeration, and perplexity (the effective number of neighbours).
 _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
 def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
     """Return the distances between all topics, from 0 to 1, (n, n).
 
-    For distributions, the Hellinger distance sqrt(1 - sum of sqrt(p q)); for directions,
-    sqrt((1 - cosine) / 2), half the chord between them.
+    For distributions p and q, this is the Hellinger distance sqrt(1 - sum of sqrt(p q)). For
+    directions, it is sqrt((1 - cosine) / 2), half the chord between them.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
         part = phi[begin : begin + _BLOCK][:, shown]
         part = part if signed else np.sqrt(part)
         product += part.T @ part
-    # later steps rely on exact symmetry and exact zeros
+    # the matrix is made exactly symmetric with zeros on the diagonal, as later steps require
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
@@ -51,10 +51,11 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
 
 
 def principal_axes(distance: Doubles) -> Doubles:
-    """Return points' coordinates on the two axes along which distances vary most, (n, 2).
+    """Return positions in the plane, (n, 2), by classical multidimensional scaling of distances.
 
-    Classical scaling: eigenvectors of the doubly centred squares. The greatest entry of an axis is
-    positive, so that the result does not depend on the linear algebra library.
+    The coordinates are the first two eigenvectors of the doubly centred squared distances. The
+    largest entry of each is positive, so that the result does not depend on the linear algebra
+    library.
     """
     squares = distance**2
     middle = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
@@ -66,9 +67,10 @@ def principal_axes(distance: Doubles) -> Doubles:
 
 
 def tsne(distance: Doubles, begin: Doubles) -> Doubles:
-    """Improve an initial layout by t-SNE, which keeps similar points close, (n, 2).
+    """Return the layout, (n, 2), that t-SNE computes from an initial layout.
 
-    Exact and deterministic: 300 steps of gradient descent with gains and momentum.
+    The gradient is exact and the result deterministic: 300 steps of gradient descent with gains and
+    momentum.
 
     References
     ----------
@@ -95,7 +97,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Return each point's distribution over neighbours, (n, n), with the given perplexity."""
+    """Return t-SNE's probabilities of each point's neighbours, (n, n), for the given perplexity."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -113,7 +115,7 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
-    """Return the mean fraction of each point's n nearest neighbours that stay so on the map."""
+    """Return the mean fraction of a point's n nearest points that are also nearest on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
     itself = np.diag(np.full(len(distance), np.inf))
@@ -144,7 +146,9 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Return the map that keeps most neighbours; None if all are poor, or topics are too few.
+    """Lay out topics in the plane by two methods, and return the map that keeps more neighbours.
+
+    Returns None if both maps keep too few neighbours, or for fewer than `FEWEST` topics.
 
     Parameters
     ----------
@@ -168,7 +172,7 @@ def laid_out(distance: Doubles) -> Map | None:
 
 
 class Tree(NamedTuple):
-    """Tree of topics, made by joining similar topics.
+    """Binary tree of topics, made by repeatedly joining the most similar topics.
 
     Attributes
     ----------
@@ -184,9 +188,9 @@ class Tree(NamedTuple):
 
 
 def average_linkage(distance: Doubles) -> Tree:
-    """Repeatedly join the two groups with the smallest mean distance, until one group is left.
+    """Build a tree by average linkage: repeatedly join the two groups with the least mean distance.
 
-    Uses chains of nearest neighbours, which take O(n^2) time and memory.
+    This uses chains of nearest neighbours, which take O(n^2) time and memory.
 
     Parameters
     ----------
@@ -222,11 +226,12 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # number merges by height; order each merge's leaves so that the two nearest ends are adjacent
+    # number the merges by height, and order the leaves of each merge so that the nearest ends of
+    # its two parts are adjacent
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # this node was merged into its partner, whose name is used now
+        while name[a] < 0:  # node a was joined to another node, which now has the name
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]
@@ -241,7 +246,7 @@ def average_linkage(distance: Doubles) -> Tree:
 
 
 def hues(order: Int64s) -> Int64s:
-    """Return hues in degrees by the leaves' order in the tree, (n,), similar for similar topics.
+    """Return a hue in degrees for each topic, (n,), so that neighbours in the tree look similar.
 
     Hues of adjacent leaves are alternately even and odd: the page draws odd hues darker, so that
     two adjacent blues or greens can be distinguished.

@@ -1,7 +1,7 @@
-"""Coverage of intervals, measured by two runs on random halves of a corpus.
+"""Coverage of intervals, estimated by comparing two runs on random halves of a corpus.
 
-The halves are two samples of documents of one source. So the 90 % interval of the difference of a
-quantity between their runs should contain 0 nine times in ten.
+The halves are two samples of documents from one source. So the 90 % interval of the difference of a
+quantity between the runs should contain 0 nine times in ten.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from pysgrld.report.population import PopulationShares
 from pysgrld.report.sections.groups import by_columns
 from pysgrld.types import Array, Doubles
 
-#: Number of top words that are compared, and minimum number of them that a pair of topics shares.
+#: Number of a topic's top words that are compared. Minimum number of top words that two matching
+#: topics have in common.
 WORDS, AGREE = 10, 5
 
 
 class Coverage(NamedTuple):
-    """Fraction of differences between the halves with a 90 % interval that contains 0.
+    """Fraction of 90 % intervals that contain 0, over differences between two halves of a corpus.
 
     Attributes
     ----------
     held : float or None
-        Fraction of the differences; None if there are none.
+        Fraction of the intervals that contain 0; None without differences.
     worst : float or None
-        The same for the topic in which it is smallest.
+        This fraction for the topic in which it is smallest.
     number : int
         Number of differences.
     """
@@ -43,7 +44,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(cls, held: Sequence[Array]) -> Coverage:
-        """Return the coverage, from an array of booleans for each topic."""
+        """Compute the coverage from an array for each topic: True if an interval contains 0."""
         rows = [row for row in held if row.size]
         if not rows:
             return cls(None, None, 0)
@@ -52,21 +53,22 @@ class Coverage(NamedTuple):
 
 
 class HalvesCompared(NamedTuple):
-    """Coverage of the intervals of two runs on halves of a corpus.
+    """Result of comparing two runs on halves of a corpus: the coverage of their intervals.
 
     Attributes
     ----------
     topics, pairs : int
-        Number of topics of each run, and of topics that both have.
+        Number of topics of each run, and number of pairs of matching topics.
     documents : (int, int)
         Number of documents of each half.
-    words, words_these : Coverage
+    Coverage for the ten top words of each pair of topics: with intervals for other texts like
+    these, and with intervals for the documents of the half alone.
         Ten top words of each pair of topics: with intervals for other texts like these, and for the
         documents of the half alone.
     shares : Coverage
-        Shares of topics in the corpus.
+        Coverage for the shares of topics in the corpus.
     groups : Coverage
-        Shares of topics in groups of documents, by all columns of categories.
+        Coverage for the shares of topics in groups of documents, by all columns of categories.
     """
 
     topics: int
@@ -89,7 +91,10 @@ class _Bounds(NamedTuple):
         return _Bounds(*(part[index] for part in self))
 
     def agrees(self, other: _Bounds) -> Array:
-        """Return True for differences with an interval, from both half-widths, that contains 0."""
+        """Return True for each pair of estimates if the interval of their difference contains 0.
+
+        The half-width of this interval is the root of the sum of both squared half-widths.
+        """
         is_above = self.mean >= other.mean
         mine = np.where(is_above, self.mean - self.low, self.high - self.mean)
         theirs = np.where(is_above, other.high - other.mean, other.mean - other.low)
@@ -100,7 +105,7 @@ class _Bounds(NamedTuple):
 def compare_halves(
     alike: tuple[Results, Results], these: tuple[Results, Results]
 ) -> HalvesCompared:
-    """Compare the runs on two halves of a corpus, which have the same words.
+    """Compare two runs, one on each half of a corpus; both runs must have the same vocabulary.
 
     Parameters
     ----------
@@ -128,11 +133,11 @@ def compare_halves(
 def _words(
     runs: tuple[Results, Results], phi: Sequence[Array], tops: Sequence[Array], pairs: Array
 ) -> Coverage:
-    """Return the coverage of the top words of the pairs of topics."""
+    """Return the coverage of the intervals of top words, for pairs of topics."""
     if not len(pairs):
         return Coverage.of([])
     held = []
-    for side in (0, 1):  # the top words of the topics of one run, in both
+    for side in (0, 1):  # take the top words of one run's topics in both runs
         ids = np.stack([tops[side], tops[side]])  # topics that only one run has are not compared
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]
@@ -150,7 +155,7 @@ def _words(
 
 
 def _shares(runs: tuple[Results, Results], pairs: Array) -> tuple[Coverage, Coverage]:
-    """Return the coverage of the pairs' shares in the corpus and in groups of documents."""
+    """Return the coverage for shares of paired topics, in the corpus and in groups of documents."""
     whole, by_level = [], []
     for run, results in enumerate(runs):
         corpus = results.training_corpus()

@@ -1,4 +1,4 @@
-"""Making of a run's report page: gather the data, pack them, and write an HTML file."""
+"""Creation of a run's report page: data are gathered, packed and written into an HTML file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pysgrld.run.machine import RELEASE
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
-#: Number of steps in making a page: those of reading the run, and one per section.
+#: Number of steps of making a page: the steps of reading the run, and one step per section.
 STEPS = READ_STEPS + len(SECTIONS)
 
 
@@ -39,7 +39,7 @@ class Page:
     Attributes
     ----------
     main : dict
-        The main JSON of the page, without the list of blocks.
+        The JSON object that the page reads when it opens, without the list of blocks of numbers.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Page:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The page's content as plain values for JSON: all numbers, and words as strings."""
+        """The page's content as plain values for JSON, in which numbers are not packed."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)
@@ -90,10 +90,10 @@ class Page:
 
     @property
     def summary(self) -> str:
-        """The page's content in a few words."""
+        """Short description of the page, for example the numbers of topics and documents."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # not None if the page is a folder that has all documents
+            folder = self.main["folder"]  # not None if the page is a folder
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")
@@ -153,9 +153,9 @@ def report(
     log: Log = no_log,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
-    """Make a page of a run's results: topics, their uncertainty, and documents in which they occur.
+    """Make a page of a run's topics, their uncertainty, and documents in which the topics occur.
 
-    It can be made while the run is training; the page lists the results that are not available yet.
+    The page can be made while the run is training; it lists the results that are not available yet.
     The same run and options give the same bytes.
 
     Parameters

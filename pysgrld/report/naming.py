@@ -1,4 +1,4 @@
-"""Names of topics from a user's command, for example one that queries a language model."""
+"""Naming of topics by a user's command, for example one that queries a language model."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: Number of a topic's words, and of its documents, in the command's input.
+#: Number of a topic's words in the command's input. Number of the topic's documents in this input.
 WORDS, DOCUMENTS = 20, 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
-#: Maximum seconds of the command per topic, and maximum number of characters shown of its error
-#: output.
+#: Maximum number of seconds that the command may take for a topic. Maximum number of characters of
+#: its error output that are shown.
 PATIENCE, SAID = 300.0, 100
-#: Maximum number of bytes read of the command's output, and seconds between checks whether it has
-#: ended.
+#: Maximum number of bytes that are read from the command's output. Number of seconds between two
+#: checks whether the command has ended.
 MOST, _BEAT = 8192, 0.05
 
 
 class NamedTopics(NamedTuple):
-    """Result of naming topics by a command; its keys are topic numbers.
+    """Names that a command gave to topics, and names that topics kept, by topic number.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class NamedTopics(NamedTuple):
     kept : dict of int to str
         Names that were kept: seed names and names from a person.
     failed : dict of int to str
-        For a topic that got no name, the reason.
+        Reasons why topics got no name.
     """
 
     new: dict[int, str]
@@ -55,10 +55,11 @@ def name_topics(
     replace: bool = False,
     tell: Callable[[int, str], None] = lambda topic, line: None,
 ) -> NamedTopics:
-    """Name the lowest layer's topics by a command, which runs once per topic.
+    """Name the topics of the lowest layer by a command, which is run once for each topic.
 
-    The shell runs the command. Its input is the topic's description by `described`; the first line
-    of its output is the name, which is saved at once: if naming is stopped, the saved names remain.
+    The shell runs the command. The command's input is the topic's description by `described`; the
+    first line of its output is the name, which is saved at once: if naming is stopped, the saved
+    names remain.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def name_topics(
 
 
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:
-    """Return the command's input for a topic: its weight, its words, and titles of its documents."""
+    """Describe a topic for the command: its weight, its words, and titles of its documents."""
     lines = [f"Topic {topic}" + ("" if weight is None else f", {100 * weight:.1f} % of the corpus")]
     lines += ["", f"Words in order of decreasing probability: {', '.join(words)}"]
     if titles:
@@ -118,7 +119,7 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 
 
 def asked(command: str, about: str) -> tuple[str | None, str]:
-    """Run the command; return the first line of its output, or None and the reason for failure.
+    """Run the command; return the first line of its output, or None and the reason for a failure.
 
     When the command has ended or has written `MOST` bytes, all processes that it started are ended
     too, except those in a separate session. A signal that stops this process stops the command
@@ -159,7 +160,9 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
 def _converse(
     process: subprocess.Popen[bytes], about: bytes, received: list[int]
 ) -> tuple[bytes, bytes, Literal["exit", "full", "late", "signal"]]:
-    """Exchange data with a process until it ends or is given up; the caller then waits for it.
+    """Write a process's input and read its output, until it ends or a limit is reached.
+
+    The caller then waits for the process.
 
     Returns
     -------
@@ -179,7 +182,8 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # checked before reading the pipes: if it has ended, they contain all of its output
+            # check this before reading the pipes: if the process has ended, they contain all of its
+            # output
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):
@@ -209,12 +213,12 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended; its id stays reserved until someone waits for it."""
+    """Return True if a process has ended, without waiting for it, so that its id stays reserved."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe; return the number of bytes written, or all of them if the reader is gone."""
+    """Write to a pipe; return the number of bytes written, or of all bytes without a reader."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:
@@ -223,9 +227,10 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Record signals that would stop this process, and act on the first one at the end.
+    """Delay the signals that would stop this process, and raise the first of them at the end.
 
-    On a thread other than the main one, no signals are recorded, because such a thread gets none.
+    On a thread other than the main one, no signals are recorded, because only the main thread gets
+    signals.
     """
     received: list[int] = []
     with contextlib.ExitStack() as handlers:

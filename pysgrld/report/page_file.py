@@ -1,4 +1,4 @@
-"""The HTML file of a page, with packed numbers, scripts and styles.
+"""Creation of the HTML file of a page, which contains the page's numbers, scripts and styles.
 
 The file loads nothing and runs only its own script. Format 1 of a run's page has a main JSON and
 separate blocks of numbers.
@@ -27,30 +27,30 @@ _HERE = Path(__file__).parent / "page"
 #: Styles that all pages share.
 STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
-#: Pattern of the content security policy in the head of a file.
+#: Pattern that finds the content security policy in the head of a page.
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
 #: Pattern of comments, empty lines and indentation in scripts and styles, which pages omit.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Pattern of blanks and line ends around punctuation in style sheets, which pages omit; no string
-#: in sgmc's style sheets has one.
+#: Pattern of blanks and line ends around punctuation in style sheets. Pages omit them, which is
+#: safe because no string in sgmc's style sheets has one.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
-#: Pattern of a script's line ends that do not end a statement, which pages omit; no string in
-#: sgmc's scripts spans lines.
+#: Pattern of line ends in scripts that do not end a statement. Pages omit them, which is safe
+#: because no string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
-#: Characters that could end a script element or one of its lines, and surrogates, which UTF-8
-#: excludes.
+#: Pattern of characters that are escaped in JSON: they could end a script element or one of its
+#: lines, or are surrogates, which UTF-8 excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-#: Characters removed from titles: control characters and surrogates.
+#: Pattern of characters that are removed from titles: control characters and surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-#: Name and version of the format.
+#: Name and version of the data format of a page.
 FORMAT, VERSION = "sgmc-report", 1
-#: Range of natural logs coded in 65,535 steps, for probabilities down to 1e-9.
+#: Range of natural logarithms that are encoded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
 #: Code for a missing position.
 NONE = 65_535
-#: Level of zlib compression of a block.
+#: Compression level of zlib for a block of numbers.
 LEVEL = 9
 _TYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4"}
 
@@ -124,7 +124,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return a page's content security policy; for other files, a policy that forbids everything.
+    """Return the content security policy of a page, or one that forbids everything for other files.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def policy_of(page: bytes) -> str:
 
 
 def log16(p: npt.ArrayLike) -> Array:
-    """Return probabilities as uint16 on a log scale in steps of 0.03 %; 65,535 is below 1e-9.
+    """Encode probabilities as uint16 on a log scale in steps of 0.03 %; 65,535 means below 1e-9.
 
     >>> log16([1.0, 0.5, 0.0]).tolist()
     [0, 2184, 65535]
@@ -154,7 +154,7 @@ def log16(p: npt.ArrayLike) -> Array:
 
 
 def linear16(x: npt.ArrayLike) -> Array:
-    """Return numbers between -1 and 1 as uint16.
+    """Encode numbers between -1 and 1 as uint16.
 
     >>> linear16([-1.0, 0.0, 1.0]).tolist()
     [1, 32768, 65535]
@@ -164,7 +164,7 @@ def linear16(x: npt.ArrayLike) -> Array:
 
 
 def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
-    """Return values as integer steps, for 0 to 1 (unsigned type) or -1 to 1 (signed type).
+    """Encode values as integers: from 0 to 1 by an unsigned type, from -1 to 1 by a signed type.
 
     >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
     [-64, 64, 127]
@@ -201,7 +201,7 @@ def compact(value: Any) -> bytes:
 
 @dataclass
 class Packed:
-    """A block of concatenated little-endian parts, each padded to a multiple of four bytes.
+    """Arrays packed one after another as little-endian bytes, each padded to a multiple of four.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Packed:
     _bytes: list[bytes] = field(default_factory=list)
 
     def add(self, name: str, type: str, values: npt.ArrayLike | bytes) -> Packed:
-        """Append a part: numbers as u8, i8, u16 or u32, or bytes as utf8."""
+        """Append a part: an array of numbers of type u8, i8, u16 or u32, or bytes of type utf8."""
         if isinstance(values, bytes):
             length, content = len(values), values
         else:
@@ -224,6 +224,6 @@ class Packed:
         return self
 
     def packed(self) -> bytes:
-        """Return all parts as a single zlib stream."""
+        """Return all parts compressed into a single zlib stream."""
         packer = zlib.compressobj(LEVEL)
         return b"".join([packer.compress(part) for part in self._bytes]) + packer.flush()

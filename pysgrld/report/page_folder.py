@@ -1,4 +1,4 @@
-"""A page that is a folder, whose HTML file loads the other files when they are viewed."""
+"""A page in the form of a folder: an HTML file, and files that it loads when they are viewed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 class PageFolder:
-    """A folder into which a page and its files are written; the old page stays until the new is done.
+    """Writer of a page and its files into a folder; the old page stays until the new page is done.
 
     It is a context manager. Files are written into a scratch folder inside it. `finish_files`
     renames the scratch folder to ``files-`` and a digest of the contents. `finish` then replaces
@@ -82,7 +82,7 @@ class PageFolder:
             raise
 
     def _foreign(self, entry: Path) -> str | None:
-        """Return the relative path of a file in `entry` that no page has written, or None."""
+        """Return the relative path of a file at or in `entry` that no page has written, or None."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
         if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
@@ -103,7 +103,7 @@ class PageFolder:
         self._held.close()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file next to the page.
+        """Write a file that the page loads when it is viewed.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Give the folder of files its final name when all files are written; return the name."""
+        """Give the folder of files its final name, and return it, when all files are written."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):
@@ -151,7 +151,7 @@ class PageFolder:
         """Write the page, delete the files of the previous page, and return the page's path."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
-        # remaining files are deleted when the next page is written
+        # files that cannot be deleted now are deleted when the next page is written
         with contextlib.suppress(OSError):
             for entry in list(self.path.iterdir()):
                 if FILES.fullmatch(entry.name) and entry.name != self._name:

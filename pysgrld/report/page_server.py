@@ -22,14 +22,15 @@ from pysgrld.report.page_folder import FILES, INDEX
 
 #: Default port of the server; if it is taken, any free port is used.
 PORT = 8000
-#: Maximum seconds in which a browser must send its request.
+#: Maximum number of seconds within which a browser must send its request.
 PATIENCE = 10.0
-#: Maximum seconds in which a browser must receive a part of the answer.
+#: Maximum number of seconds within which a browser must receive a part of the answer.
 PATIENCE_OF_ANSWERS = 30.0
-#: Maximum number of simultaneously answered requests. A browser sends six.
+#: Maximum number of requests that are answered at the same time. A browser sends six.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: Pattern of the names served: the page (also as an empty name), and the files that it loads.
+#: Pattern of the names that are served: the page (also by an empty name), and the files that the
+#: page loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -40,7 +41,7 @@ _HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Server of one page; it ends with its ``with`` block.
+    """HTTP server of one page, which stops at the end of its ``with`` block.
 
     The address has a random token, and only requests that name this machine as their host are answered:
     another user of the machine does not know the token, and a site in the browser that points its own
@@ -93,7 +94,7 @@ class PageServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request on its own thread, once fewer than `REQUESTS` requests are running."""
+        """Wait until fewer than `REQUESTS` requests are running, then answer on another thread."""
         self.places.acquire()
         try:
             super().process_request(request, client_address)
@@ -102,7 +103,7 @@ class PageServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a request on this thread."""
+        """Answer a request on the calling thread, then let another request start."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -119,17 +120,17 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler of a request."""
+    """Handler of one HTTP request to the server of a page."""
 
     server: PageServer
     server_version = "sgmc"
     sys_version = ""
-    default_request_version = "HTTP/1.0"  # answers in version 0.9 would lack headers
+    default_request_version = "HTTP/1.0"  # an answer in HTTP/0.9 would have no headers
     timeout = PATIENCE_OF_ANSWERS
 
     def handle(self) -> None:
         """Read a request within `PATIENCE` seconds, and answer it."""
-        # limits the time of a whole request, because a socket's timeout restarts with every byte
+        # this timer limits the time of a whole request; a socket's timeout restarts with every byte
         self._limit = threading.Timer(PATIENCE, self._give_up)
         self._limit.daemon = True
         self._late = False
@@ -137,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             super().handle()
         except ConnectionError:
-            # a late request that continues after its connection was closed resets it
+            # `_give_up` closes the connection of a late request, so an error is expected
             if not self._late:
                 raise
         finally:
@@ -200,8 +201,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "text/plain; charset=utf-8", "default-src 'none'", text)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse a request that is not valid HTTP or does not request a file."""
-        del message, explain  # not sent, because they would repeat parts of the request
+        """Refuse a request that is not valid HTTP or asks for something other than a file."""
+        del message, explain  # these texts would repeat parts of the request
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 
@@ -211,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read(folder: Path, name: str) -> bytes | None:
-    """Return a regular file's content, or None if it is missing or a link is in its path."""
+    """Return the content of a regular file; None if it is missing or its path contains a link."""
     *folders, last = name.split("/")
     try:
         with contextlib.ExitStack() as stack:
@@ -220,7 +221,7 @@ def _read(folder: Path, name: str) -> bytes | None:
             for inner in folders:
                 place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
                 stack.callback(os.close, place)
-            # O_NONBLOCK: opening must not wait if a pipe has replaced the file
+            # with O_NONBLOCK, opening does not wait if a pipe has replaced the file
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             with open(os.open(last, flags, dir_fd=place), "rb") as file:
                 is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

@@ -1,4 +1,4 @@
-"""Estimates of topics' shares in groups of documents, for the population behind the documents."""
+"""Estimates of topic shares in groups, for the population from which the documents are a sample."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Maximum number of bootstrap weightings of documents, and maximum number of values in sums over
-#: all weightings.
+#: Maximum number of random weightings of documents in the Bayesian bootstrap. Maximum number of
+#: values in the sums over all weightings.
 WEIGHTINGS, _CELLS = 400, 1_000_000
 #: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
-#: Seed of the documents' random weights, so that the same run always gives the same page.
+#: Seed of the random weights of documents; it is fixed, so that the same run always gives the same
+#: page.
 _SEED = 1981
 
 
 class GroupOfEach(NamedTuple):
-    """Documents, each with the number of its group.
+    """Assignment of documents to groups and, optionally, to clusters.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class GroupOfEach(NamedTuple):
 
 
 class EstimatedShares(NamedTuple):
-    """Topics' shares in each group and, in the last column, in all documents, (K, groups + 1).
+    """Share of each topic in each group and, in the last column, in all documents, (K, groups + 1).
 
     Attributes
     ----------
@@ -69,23 +70,23 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares in two versions: with equal weights of documents, and of words."""
+    """Shares of topics in groups, with equal weight of each document, and of each word."""
 
     documents: EstimatedShares
     words: EstimatedShares
 
 
 class Sampled(NamedTuple):
-    """Draws of topics' shares in a set of documents, or of a difference of shares.
+    """Draws of the shares of topics in a set of documents, or of a difference between two sets.
 
     Attributes
     ----------
     drawn : (S, K)
         Shares in each posterior draw.
     over_documents : (R, K)
-        Deviations of the draws' mean in R bootstrap samples of the documents.
+        Deviations of the mean over draws, in R bootstrap samples of the documents.
     noise : (K,)
-        Part of the variance of `drawn` that is due to noise of single documents.
+        Part of the variance of `drawn` that comes from drawing the topics of single documents.
     freedom : (K,)
         Degrees of freedom of the variance over documents; 0 if the variance is unknown.
     """
@@ -96,19 +97,19 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance between draws of the topics, excluding the noise of documents' draws."""
+        """Return the variance of draws, (K,), without the noise of single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Return the difference from other documents' shares, with Welch's degrees of freedom."""
+        """Subtract the shares in other documents, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # used if both variances are 0
+        least = np.minimum(self.freedom, other.freedom)  # used only if both variances are 0
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
@@ -119,7 +120,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of the 90 % interval; without degrees of freedom, `least` and 1.
+        """Return the bounds of the 90 % interval, or `least` and 1 without degrees of freedom.
 
         A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
         moves with it, so that the interval keeps its width on the inner side.
@@ -135,7 +136,7 @@ class Sampled(NamedTuple):
         return np.where(has_freedom, low, least), np.where(has_freedom, high, 1.0)
 
     def in_errors(self) -> Doubles:
-        """Return the mean divided by its standard error, as a normal deviate; 0 if unknown.
+        """Return z-scores: the mean divided by its standard error, or 0 if the error is unknown.
 
         Variances over documents and of topics are combined by Rubin's rules (1987, 3.1). Student's
         t is converted to a normal deviate by Wallace's (1959) approximation.
@@ -156,16 +157,16 @@ class Sampled(NamedTuple):
 
 
 class _Sums:
-    """Sums over each group's documents, for one of the two weightings.
+    """Sums over the documents of each group, weighted by documents or by words, to compute shares.
 
     Attributes
     ----------
     drawn : (S, G + 1, K)
-        Sums for each posterior draw; index G of the second axis has the documents in no group.
+        Sums for each posterior draw; index G of the second axis is for documents in no group.
     weighted : (R, G + 1, K)
-        Sums of the draws' mean in each of R weightings of the documents.
+        Sums of the mean over draws, in each of R weightings of the documents.
     size, weighted_size : (G + 1,), (R, G + 1)
-        Numbers of documents or words by which the sums are divided to give shares.
+        Numbers of documents or words by which the sums are divided to obtain shares.
     noise : (G + 1, K)
         Part of the variance of `drawn` that is due to the draws of single documents.
     """
@@ -177,8 +178,9 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # if units may have several documents: each document's group, mean, size and unit; otherwise
-        # sums over documents of mean^i size^j for i + j = 2 and 4, which need less memory
+        # If units can be clusters of several documents, ``_terms`` has each document's group, mean,
+        # size and unit. Otherwise, ``_powers`` has sums over documents of mean^i size^j for i + j =
+        # 2 and 4, which need less memory.
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -206,8 +208,8 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return shares in the union of groups for which `inside` is 1; n is its effective size."""
-        size = max(float(self.size @ inside), 1e-9)  # shares are 0 without documents
+        """Return shares in the union of the groups with `inside` = 1, for n effective documents."""
+        size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
@@ -227,11 +229,11 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return degrees of freedom of the variance over the units of groups, (K,), at least 1.
+        """Return the degrees of freedom of the variance between units, (K,), at least 1.
 
         If a few units contribute most of the variance, it is as uncertain as the variance of only
-        these. With deviations e of n units, its degrees of freedom are
-        2 / (sum e^4 / (sum e^2)^2 - 1 / n); this is n for normal deviates.
+        these units. With deviations e of n units, the degrees of freedom are 2 / (sum e^4 / (sum
+        e^2)^2 - 1 / n), which is n for normal deviates.
         """
         if self._clustered:
             selected = [terms for terms in self._terms if inside[terms[0]]]
@@ -250,7 +252,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sums of (mean - size * share)^power over given groups' documents, (K,)."""
+        """Return the sum of (mean - size * share)^power over documents of given groups, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -260,7 +262,10 @@ class _Sums:
 
 @lru_cache(maxsize=1)
 def _weights_of(units: int, number: int) -> Array:
-    """Draw weights of documents or clusters, (units, number); cached for a page's groups."""
+    """Draw bootstrap weights of documents or clusters, (units, number).
+
+    The weights are cached, because all groupings of a page use the same weights.
+    """
     rng = np.random.default_rng(_SEED)
     return rng.standard_exponential((units, number), dtype=np.float32)
 
@@ -287,7 +292,7 @@ class PopulationShares(DocumentVisitor):
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset the sums; without samples, no weightings and no intervals are computed."""
+        """Reset the sums. Without samples, there are no weightings and no intervals."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
@@ -316,7 +321,7 @@ class PopulationShares(DocumentVisitor):
 
     @property
     def shares(self) -> Population:
-        """Shares in each group and in all documents."""
+        """Estimated shares of topics in each group and in all documents."""
         return Population(
             self._estimated(self._documents, np.ones(len(self._lengths))),
             self._estimated(self._words, self._lengths),
@@ -346,7 +351,7 @@ class PopulationShares(DocumentVisitor):
         return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
     def _effective(self, sizes: Doubles, in_group: Array) -> float:
-        """Return the effective number of equal-sized units in a selection of documents."""
+        """Return the effective number of units (documents or clusters) in selected documents."""
         size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 
@@ -374,7 +379,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return a mask, (n,), of p-values below the threshold for a false discovery rate of 5 %.
+    """Return True for each p-value that is significant at a false discovery rate of 5 %, (n,).
 
     Parameters
     ----------

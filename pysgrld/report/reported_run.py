@@ -1,4 +1,4 @@
-"""The run that a page shows, read once in bounded memory, and the base class of sections."""
+"""Data of the run that a page shows, and the base class of the page's sections."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
 
 _D = TypeVar("_D", bound=DocumentVisitor)
-#: Number of steps of opening and reading a run.
+#: Number of steps of opening and reading a run, in which progress is reported.
 READ_STEPS = 4
 
 
 class PageRequest(NamedTuple):
-    """A user's choices for a page.
+    """Options of a page, as a user requested them.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Noun(NamedTuple):
 
 
 class ReportedRun:
-    """A run, or its chains, and data used by several sections of its page.
+    """The run or chains that a page shows, with data that several sections of the page use.
 
     First the run is opened. Then sections register visitors of documents and samples, by
     `visit_documents` and `sample_visitors`. Then `read` makes one pass over the documents and one
@@ -119,7 +119,7 @@ class ReportedRun:
     asked : PageRequest
     chains : list of Results
     results : Results
-        The run, or its chains as one.
+        The run; several chains are combined into one.
     at : int
         Layer that the page shows, counted from 0.
     size : int
@@ -141,7 +141,7 @@ class ReportedRun:
         Titles, texts and columns of the documents on the map.
     named : dict of int to Label
         Names that a person or a command gave to topics, with their origin.
-    labels : dict of int to str
+    The names in ``named``, without their origin.
         Names of topics that a person gave.
     document_topics : DocumentTopics or None
         Topics of each analysed document.
@@ -158,7 +158,7 @@ class ReportedRun:
     evaluation : Evaluation or None
         Scores of held-out documents.
     phi : (V, K or more)
-        The topics.
+        Topics as columns: word probabilities, or entries of directions.
     draws : int
         Number of draws of each document; 1 for proportions under the mean topics, 0 without
         documents.
@@ -197,7 +197,7 @@ class ReportedRun:
         self.asked, many = (
             asked,
             asked.noun,
-        )  # a noun as typed by the user: "chapters", or "child/children"
+        )  # the user types a plural such as "chapters", or singular and plural as "child/children"
         one, slash, rest = many.partition("/")
         if slash:
             self.noun = Noun(one.strip(), rest.strip())
@@ -250,11 +250,11 @@ class ReportedRun:
 
     @property
     def pooled(self) -> bool:
-        """Whether several chains are read as one, so that values use all chains that have a topic."""
+        """Whether chains are combined, so that a topic's values use all chains that have it."""
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Register a visitor for the pass over documents in `read`; return None without documents."""
+        """Register a visitor for the pass over documents in `read`; return None without corpus."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
@@ -272,7 +272,7 @@ class ReportedRun:
         tell(1)
         self.diagnosis: Diagnosis | None = None
         lead = None
-        if self._has_one_pass():  # samples are drawn once, for the diagnosis and for words
+        if self._has_one_pass():  # one pass over the samples serves the diagnosis and the words
             lead = partial(self._diagnose, len(self.missing))
         else:
             self._diagnose(len(self.missing))
@@ -350,13 +350,13 @@ class ReportedRun:
         tell(4)
 
     def _diagnose(self, place: int, visit: Visit | None = None) -> None:
-        """Compare the chains; messages become those from ``missing[place]`` on."""
+        """Compare the chains, and insert messages about missing results at ``missing[place]``."""
         notes: list[str] = []
         self.diagnosis = diagnosed(self.chains, self.at, notes, visit)
         self.missing[place:place] = notes
 
     def _has_one_pass(self) -> bool:
-        """Return True for one chain that is not in training and keeps full samples."""
+        """Return True if one pass is enough: for one chain with full samples, not in training."""
         is_training = self.results.run.status.get("state") == "running"
         return len(self.chains) == 1 and not is_training and not self.results.word_steps(self.at)[1]
 
@@ -364,9 +364,11 @@ class ReportedRun:
 def diagnosed(
     chains: Sequence[Results], layer: int, missing: list[str], visit: Visit | None = None
 ) -> Diagnosis | None:
-    """Compare chains, or the halves of one; if kept samples are too few, note it, return None.
+    """Compare chains, or the halves of one chain; return None if they have too few samples.
 
-    `visit` gets the samples, as for `compared`.
+    A message is then appended to ``missing``.
+
+    `visit` gets the samples, as in `compared`.
     """
     try:
         return compared(chains, layer=layer + 1, visit=visit)
@@ -387,7 +389,7 @@ class Definition(NamedTuple):
 
 
 class Section:
-    """Base class of the page's parts, which gather and pack their data and define their values.
+    """Base class of a part of the page: it gathers and packs data, and defines the values shown.
 
     A subclass overrides the methods that it needs. A section is created before the run is read: its
     constructor refuses invalid requests and registers visitors. After the run is read, `main` is
@@ -400,7 +402,8 @@ class Section:
     Attributes
     ----------
     always : bool
-        Whether its view is on every page; otherwise only if its key of the main JSON is not None.
+        Whether every page has the section's view. Otherwise, a page has the view only if the
+        section's key in the main JSON is not None.
     """
 
     always: ClassVar[bool] = True
@@ -409,11 +412,11 @@ class Section:
         self.run = run
 
     def main(self) -> dict[str, Any]:
-        """Return the section's keys in the main JSON, which is read when the page opens."""
+        """Return the section's entries in the main JSON, which is read when the page opens."""
         return {}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the section's keys in the record of topic k."""
+        """Return the section's entries in the record of topic k."""
         return {}
 
     def blocks(self) -> dict[str, Packed]:
@@ -421,11 +424,11 @@ class Section:
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the files of a page that is a folder: path, content, and number of documents done."""
+        """Yield the files of a page that is a folder: path, content, number of documents done."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the section's keys for other programs, including the data of blocks."""
+        """Return the section's entries for other programs, with unpacked data."""
         return {}
 
     def definitions(self) -> list[Definition]:

@@ -1,4 +1,4 @@
-"""A single pass over the stored samples of a run's chains, and statistics of words in it."""
+"""One pass over the stored samples of a run's chains, and statistics of words from this pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-#: Number of a topic's most probable words; the draws in which a word is among them are counted.
+#: Number of a topic's top words. For a word, the draws are counted in which it is a top word.
 TEN = 10
 
 
@@ -64,7 +64,8 @@ class KeptSample:
         rows : (n,) int64
             The topics.
         words : (n, m) int64
-            Ids of words of each topic likely to be probable: at least min(10, V) different ones.
+            Ids of words of each topic, likely including its most probable words: at least min(10,
+            V) different ids.
         is_present : (n, m) bool
             False for entries of ``words`` that only fill up a row by repetition.
 
@@ -87,13 +88,13 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Function called with each stored sample: the first chain's samples in order, then the next
-#: chain's.
+#: Function that is called with each stored sample: with the samples of the first chain in order,
+#: then with the samples of the next chain.
 SampleVisitor = Callable[[KeptSample], None]
 
 
-#: Function that reads the full samples of a single chain for a purpose of its own, and calls a
-#: function with the iteration and the matrices of each.
+#: Function that already reads the full samples of a single chain, and calls its argument with the
+#: iteration and the matrices of each sample, which saves a second pass.
 Lead = Callable[[Visit], None]
 
 
@@ -106,7 +107,7 @@ def read_samples(
     """Pass each stored sample of the given chains to all visitors, once.
 
     Full samples are read, or top-word samples if the run keeps more of them. A sample that is
-    deleted during the pass is skipped. With `lead`, the visitors get the samples that it reads.
+    deleted during the pass is skipped. With `lead`, visitors get the samples that `lead` reads.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Float
 
 
 class Followed(NamedTuple):
-    """Statistics over draws for the given words of each topic.
+    """Statistics of the given words of each topic, over the draws.
 
     Attributes
     ----------

@@ -17,12 +17,12 @@ from pysgrld.errors import CorpusError, Log, MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s
 
-#: Number of documents per block in comparing ids.
+#: Ids are compared for this number of documents at a time.
 _BLOCK = 65_536
 
 
 class AddedFiles(NamedTuple):
-    """Files with additional details of documents, and functions to call while reading them.
+    """Files with texts and columns of documents, and callbacks for messages and progress.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class AddedFiles(NamedTuple):
 
 
 class AboutWithTexts:
-    """A corpus's documents, with texts and titles from another corpus of the same documents.
+    """Titles, columns and texts of documents, with texts from another corpus of these documents.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class AboutWithTexts:
     rows : (n,) int64
         The documents that will be requested, in ascending order.
     of : (n,) int64
-        The document of ``other`` for each of these; -1 if it has none.
+        Row in ``other`` of each of these documents; -1 if ``other`` lacks the document.
     """
 
     has_texts = True
@@ -88,7 +88,7 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return values from the other corpus, or from ``own`` for documents without any there."""
+        """Return values from ``other``, or from ``own`` for documents that ``other`` lacks."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
@@ -98,7 +98,7 @@ class AboutWithTexts:
 Known = About | AboutWithTexts
 
 
-#: Maximum number of characters of a text used as its document's name.
+#: Maximum number of characters of a document's name that is taken from its text.
 _FIRST_WORDS = 60
 
 
@@ -138,7 +138,7 @@ def document_names(
 
 
 def _first_words(text: str) -> str:
-    """Return the first words of a text, with an ellipsis: at most `_FIRST_WORDS` characters."""
+    """Shorten a text to whole words in at most `_FIRST_WORDS` characters, and an ellipsis."""
     line = " ".join(text[: 8 * _FIRST_WORDS].split())
     if len(line) <= _FIRST_WORDS:
         return line
@@ -147,7 +147,7 @@ def _first_words(text: str) -> str:
 
 
 def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
-    """Join a metadata file to a run's documents, for all later uses of `results`.
+    """Join the columns of a metadata file to the documents of an open run.
 
     Parameters
     ----------
@@ -212,7 +212,8 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     reader = copy(results)
     reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
-    of = rows  # by position if ids are not unique, as in a corpus of several files
+    # if ids are not unique, as in a corpus of several files, documents are matched by position
+    of = rows
     wanted = {name: i for i, name in enumerate(found.ids(rows))}
     if len(wanted) == len(rows):
         of = np.full(len(rows), -1)

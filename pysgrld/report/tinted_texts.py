@@ -1,4 +1,4 @@
-"""Words of documents coloured by likeliest topic."""
+"""The likeliest topic of each word in documents, by which the page colours the words."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from pysgrld.corpus.links import without_links
 from pysgrld.options.spelling import fold, word_pattern
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
-#: Maximum number of characters shown of a text and of its best stretch (the one with most of the
-#: main topic), and maximum number of words shown of a document without text.
+#: Maximum number of characters shown of a text. Maximum number of characters of its best stretch,
+#: which is the part with most of the document's main topic. Maximum number of words shown of a
+#: document without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: Blanks between words, and the distance in characters within which a long text is cut at a blank.
-#: If no blank is so near, the text is cut anywhere.
+#: Pattern of blanks between words. A long text is cut at a blank within this distance in
+#: characters, or anywhere if no blank is so near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: Maximum number of runs of letters for which known words are cached.
+#: Maximum number of sequences of letters for which the known words in them are cached.
 _CACHED = 1 << 17
-#: Maximum number of products of shares and probabilities, and of characters of several texts, that
-#: are in memory at a time.
+#: Maximum number of products of shares and probabilities in memory. Maximum total number of
+#: characters of texts that are processed together.
 _CELLS, _LETTERS = 2_000_000, 500_000
 
 
@@ -40,13 +41,16 @@ class Likeliest(NamedTuple):
 
     @property
     def percents(self) -> list[int]:
-        """Probabilities rounded to 5 %, as finer tints look the same but compress worse."""
+        """Probabilities rounded to 5 %; finer tints would look the same but compress worse."""
         percents: list[int] = (5 * np.rint(20 * self.probability)).astype(np.int64).tolist()
         return percents
 
 
 def likeliest(phi: Floats, words: Int64s, thetas: Doubles, rows: Int64s) -> Likeliest:
-    """Return each word's topic with the greatest theta_k phi_kw, and its fraction of the sum.
+    """Return the likeliest topic k of each word w, with its probability, by theta_k phi_kw.
+
+    theta_k is the share of topic k in the document of the word, and phi_kw the probability of the
+    word in the topic.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def words_by_count(
 
 
 def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
-    """Yield the tokens of a text in normal form C, as the corpus counts them.
+    """Split a text in Unicode normal form C into tokens, by the rule of the corpus.
 
     The spelling of each token is folded separately.
 
@@ -116,7 +120,7 @@ def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
             yield Token(begin, end, fold(text[begin:end]))
 
 
-#: Start and end of a word of the vocabulary in a text, and its id.
+#: Position of a word of the vocabulary in a text: start, end, and the word's id.
 _Place = tuple[int, int, int]
 
 
@@ -137,7 +141,7 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        self._of_run = lru_cache(_CACHED)(self._in)  # most runs of letters are repeated
+        self._of_run = lru_cache(_CACHED)(self._in)  # most sequences of letters occur again
 
     def _in(self, text: str) -> list[_Place]:
         return [
@@ -147,7 +151,7 @@ class KnownWords:
         ]
 
     def find(self, text: str) -> list[_Place]:
-        """Return the known words of a text in normal form C, in its order."""
+        """Return the known words of a text in Unicode normal form C, in order of position."""
         read = text if self._keep_links else without_links(text)
         if self._pattern is not None:
             return self._in(read)
@@ -183,7 +187,7 @@ class TintedText(NamedTuple):
 def tinted(
     texts: Sequence[str], words: KnownWords, phi: Floats, thetas: Doubles
 ) -> Iterator[TintedText]:
-    """Find the likeliest topic of each word in texts; shorten a long text around its best part.
+    """Yield texts with the likeliest topic of each word; long texts are shortened.
 
     Parameters
     ----------
@@ -225,19 +229,19 @@ def _tinted_together(
         first = part.stop
 
 
-#: The likeliest topic of a word, its probability, and that in percent.
+#: Likeliest topic of a word, its probability, and this probability in percent.
 _Mark = tuple[int, float, int]
 
 
 def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mark]) -> TintedText:
-    """Return a text with the given known words, cut if it is long."""
+    """Return a text with the topics of its words; a long text is shortened."""
     first, last = _best_stretch(places, gains)
     begin, end = _cut(text, first, last)
     text_part = text[begin:end]
     units: Sequence[int] = range(len(text_part) + 1)
     marked: Iterator[tuple[_Place, _Mark]] = zip(places, marks, strict=True)
     if not text.isascii():
-        marked = _apart(marked)  # pairs of ideographs overlap
+        marked = _apart(marked)  # words that are pairs of ideographs overlap
         # number of UTF-16 units before each shown character
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")
         units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
@@ -257,7 +261,7 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
 
 
 def _best_stretch(places: list[_Place], gains: list[float]) -> tuple[int, int]:
-    """Return the start and end of the part of at most 300 characters with the greatest gain."""
+    """Return the start and end of the part, at most 300 characters, with most of the main topic."""
     best, stretch, first, total = -1.0, (0, 0), 0, 0.0
     for last, ((_, end, _), gain) in enumerate(zip(places, gains, strict=True)):
         total += gain
@@ -270,7 +274,7 @@ def _best_stretch(places: list[_Place], gains: list[float]) -> tuple[int, int]:
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
-    """Return the start and end of the text to show, 20,000 characters around the given part."""
+    """Return the start and end of the 20,000 characters to show around the given part of a text."""
     if len(text) <= LONGEST:
         return 0, len(text)
     begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
@@ -283,7 +287,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(marked: Iterator[tuple[_Place, _Mark]]) -> Iterator[tuple[_Place, _Mark]]:
-    """Yield words that do not overlap; of two overlapping words, the surer one stays whole."""
+    """Yield words without overlap: of two words, the less probable one loses the common part."""
     waiting: tuple[_Place, _Mark] | None = None
     for place, mark in marked:
         if waiting is not None:

@@ -1,4 +1,4 @@
-"""Words of topics: the words shown, ranks of seed words, and automatic names."""
+"""Words that describe topics: words to show, ranks of seed words, and automatic names."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from pysgrld.report.sample_pass import (
 )
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Number of first words taken by each relevance, and values of lambda, each defining a
-#: relevance.
+#: Number of words of a topic that are chosen for each lambda, by decreasing relevance. Values of
+#: lambda.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
-#: Minimum expected number of a word's uses in a topic for choosing it by relevance, which would be
-#: high by chance for rarer words.
+#: Minimum expected number of a word's uses in a topic for choosing the word by relevance, because
+#: the relevance of a rarer word would be high by chance.
 USES = 5.0
-#: Maximum number of a topic's seed words that are followed, the most probable ones.
+#: Ranks are computed for at most this number of a topic's seed words, the most probable ones.
 SEEDS = 100
-#: Number of words in an automatic name, and the separator between them.
+#: Number of words in an automatic name. Separator between these words.
 NAME_WORDS, BETWEEN = 3, " · "
-#: Maximum number of topics listed for a word, and minimum fraction of the word's uses in a listed
-#: topic.
+#: Maximum number of topics listed for a word. Minimum fraction of the word's uses that are in a
+#: listed topic.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
 #: Number of words processed in one block.
 _ROWS = 8192
@@ -41,7 +41,7 @@ _ROWS = 8192
 class Terms(NamedTuple):
     """The words shown for each topic, most probable first.
 
-    Matrices have a row for each topic; ``there`` is False in columns that only fill up a row.
+    Matrices have a row for each topic. ``there`` is False in columns that only pad a row.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Terms(NamedTuple):
     share : (K, n) float64
         Fraction of the word's uses that are in the topic.
     draws, pooled : int
-        Number of draws used for intervals: of the first chain (0 without intervals), and of all
+        Number of draws used for intervals: from the first chain (0 without intervals), and from all
         chains together, if common topics are read from all.
     """
 
@@ -89,7 +89,7 @@ def terms(
     needed: Int64s | None = None,
     lead: Lead | None = None,
 ) -> Terms:
-    """Describe each topic's words, in one pass over the stored samples.
+    """Choose the words to show for each topic, and compute their statistics over the samples.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def terms(
 
 
 def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int64s]:
-    """Choose the words to show for each topic: its first words by relevance, for every lambda.
+    """Choose the words to show for each topic: the most relevant words for each value of lambda.
 
     Words with fewer than five expected uses in the topic are chosen by probability alone.
 
@@ -187,14 +187,16 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
 
 
 def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
-    """Return a topic's word ids and the needed ids together, most probable first."""
+    """Return the union of a topic's word ids and the needed ids, most probable first."""
     union = np.union1d(ids, needed)
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
 
 
 def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
-    """Return words' relevance in a topic: lam log p(w|k) + (1 - lam) log (p(w|k) / p(w)).
+    """Return the relevance of words in a topic: lam log p(w|k) + (1 - lam) log (p(w|k) / p(w)).
+
+    p(w|k) is the probability of word w in topic k, and p(w) its frequency in the corpus.
 
     Parameters
     ----------
@@ -230,13 +232,13 @@ def best(values: Doubles, n: int) -> Int64s:
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
-    """Return each word's share of the corpus under the topics, (V,), above 0."""
+    """Return the probability of each word in the corpus as a mixture of topics, (V,), above 0."""
     topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
     return np.maximum(topic_masses, 1e-30)
 
 
 class Words(NamedTuple):
-    """The vocabulary's words that can be looked up, most frequent first.
+    """Words of the vocabulary that can be looked up on the page, most frequent first.
 
     Attributes
     ----------
@@ -244,11 +246,12 @@ class Words(NamedTuple):
     counts : (W,) int64
         Number of occurrences; 0 if it is unknown.
     n : (W,) int64
-        Number of topics listed for each word: those with enough of its uses.
+        Number of topics that are listed for each word.
     topics : (P,) int64
-        The listed topics of all words, one word after the other, the greatest share first.
+        Topics listed for the first word, then for the second, and so on; for each word, the topic
+        with the greatest share first.
     shares : (P,) float64
-        Fraction of the word's uses that are in each of these topics.
+        Fraction of the word's uses that are in the topic, for each entry of `topics`.
     """
 
     ids: Int64s
@@ -268,7 +271,7 @@ def words_shown(
     *,
     signed: bool,
 ) -> Words:
-    """Choose the words that can be looked up, and the topics in which each is used.
+    """Choose the words that can be looked up on the page, and the topics listed for each word.
 
     Parameters
     ----------
@@ -329,8 +332,8 @@ class SeedWord(NamedTuple):
     rank : int
         Rank among the words of the mean topic, from 1.
     ten : float or None
-        Fraction of the draws in which it is among the ten most probable, or None if draws are too
-        few.
+        Fraction of the draws in which the word is among the ten most probable, or None if draws are
+        too few.
     """
 
     word: str
@@ -339,7 +342,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of the user's seed words in samples, which measure how well the data support them.
+    """Ranks of seed words in the fitted topics, which show how well the data support the words.
 
     Parameters
     ----------
@@ -355,7 +358,7 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # each topic's first words are included, to find its tenth most probable word
+        # The top words of each topic are included, because its tenth most probable word is needed.
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)
@@ -367,14 +370,14 @@ class SeedsFollowed:
         self._ten, self._draws = np.zeros(self._words.shape), 0
 
     def add(self, sample: KeptSample) -> None:
-        """Count in how many samples of the first chain seed words are among the top ten words."""
+        """Count which seed words are among the ten top words of a sample of the first chain."""
         if sample.chain == 0:
             rows = np.arange(len(self._words))
             self._ten += sample.look_up(rows, self._words, self._there)[2]
             self._draws += 1
 
     def found(self) -> dict[int, tuple[SeedWord, ...]]:
-        """Return the ranks of seed words in their topics, by topic, most probable first."""
+        """Return each topic's seed words with their ranks, the most probable words first."""
         found = {}
         for place, ids in enumerate(self._chosen):
             p, ten = self._phi[:, place], self._ten[place]
@@ -390,7 +393,7 @@ class SeedsFollowed:
 
 
 def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord, ...]]:
-    """Return the ranks of seed words in their topics, by topic; empty without seed words.
+    """Return each topic's seed words with their ranks; empty if the run has no seed words.
 
     Parameters
     ----------
@@ -431,7 +434,7 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
 
 
 def names_of(results: Results, layer: int) -> dict[int, str]:
-    """Return names of a layer's topics: from seed words, or else from first words.
+    """Return a name for each topic of a layer: from its seed words, or else from its first words.
 
     Parameters
     ----------
@@ -453,7 +456,7 @@ def names_of(results: Results, layer: int) -> dict[int, str]:
 def labelled(
     results: Results, at: int, records: Sequence[Mapping[str, Any]], key: str = "id"
 ) -> list[dict[str, Any]]:
-    """Return topics' records with their labels, sorted by topic number, as in JSON files.
+    """Add labels to the records of topics, and sort the records by topic number for JSON files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Topics that change over time: word probabilities and topic presence in each slice."""
+"""Topics that change over time: probabilities of words, and presence of topics, in time slices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class WordsOverTime(NamedTuple):
     Attributes
     ----------
     words : (K, n) int64
-        Ids of the words of each topic with the greatest probability in any slice, sorted by it.
+        Ids of the words with the greatest probability of each topic in any slice, by decreasing
+        probability.
     mean, low, high : (K, n, T) float64
         Probability in the topic, and the bounds of the 90 % interval; NaN if samples are too few.
     change, change_low, change_high : (K, n) float64
@@ -152,7 +153,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return a sample's probabilities of topics' words in all time slices, (K, n, T)."""
+    """Return a stored sample's probabilities of topics' words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
@@ -192,7 +193,7 @@ class Span(NamedTuple):
     ends: bool
 
 
-#: Minimum fraction of its greatest share at which a topic is present in a slice.
+#: A topic is present in a slice if its share is at least this fraction of its greatest share.
 THERE = 0.1
 
 
