@@ -123,7 +123,7 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return indices of groups with a surely higher share than other documents, highest first."""
+        """Return indices of groups with a surely higher share than elsewhere, highest first."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
