@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Page", "report"]
 
 
-# Type checkers must not see this function, so that they report unknown names.
+# Type checkers must not see ``__getattr__``, so that they report unknown names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:

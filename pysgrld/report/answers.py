@@ -31,7 +31,7 @@ LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """Estimate of a share or probability, with the bounds of its interval, which may be None."""
+    """Estimate of a share or probability, with an interval or with None as both bounds."""
 
     mean: float
     low: float | None
@@ -102,14 +102,14 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Share of a topic in a group: as a mean over its documents, and as a fraction of its words."""
+    """Share of a topic in a group: mean over the documents, and fraction of the words."""
 
     documents: InGroup
     words: InGroup
 
 
 class AllShares(NamedTuple):
-    """Share of a topic in the corpus: as a mean over documents, and as a fraction of all words."""
+    """Share of a topic in the corpus: mean over the documents, and fraction of the words."""
 
     documents: Between
     words: Between
@@ -123,7 +123,10 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return indices of groups with a surely higher share than elsewhere, highest first."""
+        """Return the groups in which the topic's share is surely higher than in other documents.
+
+        Groups are indices into ``groups``, sorted by decreasing share.
+        """
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 

@@ -103,7 +103,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
 
 
 def _spaced(n: int, most: int) -> Int64s:
-    """Return the indices 0 to n - 1, or `most` evenly spaced ones of these if n exceeds `most`."""
+    """Return the indices 0 to n - 1, or `most` evenly spaced indices if n exceeds `most`."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
@@ -294,7 +294,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return t-SNE's p(j|i) / (2 n) for each document i and its neighbours j, (n, count)."""
+    """Return t-SNE's neighbour probabilities p(j|i) of each document i, over 2 n, (n, count)."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)

@@ -263,7 +263,7 @@ class TopicShares(DocumentVisitor):
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
-        """Return a visitor for shares in the training documents among the given documents."""
+        """Return a visitor that counts only the training documents among the given documents."""
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
@@ -272,8 +272,8 @@ class TopicShares(DocumentVisitor):
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
-        # number of documents; sums over documents of N^2, N n and n^2 for N tokens, n of them in a
-        # topic
+        # number of documents; sums over documents of N^2, N n and n^2, for a document with N
+        # tokens, n of them in a topic
         self._number, self._squares = 0, 0.0
         self._products, self._powers = np.zeros(topics), np.zeros(topics)
 

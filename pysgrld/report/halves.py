@@ -137,7 +137,7 @@ def _words(
     if not len(pairs):
         return Coverage.of([])
     held = []
-    for side in (0, 1):  # take the top words of one run's topics in both runs
+    for side in (0, 1):  # compare the top words of this run's topics in both runs
         ids = np.stack([tops[side], tops[side]])  # topics that only one run has are not compared
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]

@@ -26,7 +26,7 @@ STEPS = READ_STEPS + len(SECTIONS)
 
 
 class Page:
-    """A page that shows the results of a run, as made by `report`.
+    """Page with the results of a run, which the function `report` makes.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
 def _converse(
     process: subprocess.Popen[bytes], about: bytes, received: list[int]
 ) -> tuple[bytes, bytes, Literal["exit", "full", "late", "signal"]]:
-    """Write a process's input and read its output, until it ends or a limit is reached.
+    """Write a process's input and read its output until the process ends or reaches a limit.
 
     The caller then waits for the process.
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pysgrld.types import Array
 
 _HERE = Path(__file__).parent / "page"
-#: Styles that all pages share.
+#: Style sheets that all pages share.
 STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
 #: Pattern that finds the content security policy in the head of a page.
@@ -48,7 +48,7 @@ FORMAT, VERSION = "sgmc-report", 1
 #: Range of natural logarithms that are encoded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: Code for a missing position.
+#: Code that stands for a missing value.
 NONE = 65_535
 #: Compression level of zlib for a block of numbers.
 LEVEL = 9
@@ -124,7 +124,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return the content security policy of a page, or one that forbids everything for other files.
+    """Return a page's content security policy, or the strictest policy if the page has none.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares of topics in groups, with equal weight of each document, and of each word."""
+    """Shares of topics in groups, with equal weight of all documents, and of all words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -157,7 +157,7 @@ class Sampled(NamedTuple):
 
 
 class _Sums:
-    """Sums over the documents of each group, weighted by documents or by words, to compute shares.
+    """Sums over the documents of each group, from which the shares of topics are computed.
 
     Attributes
     ----------
@@ -304,7 +304,7 @@ class PopulationShares(DocumentVisitor):
         self._lengths = np.zeros(documents)
 
     def add(self, block: DrawnBlock) -> None:
-        """Add a block of documents to their groups' sums."""
+        """Add a block of documents to the sums of the documents' groups."""
         group_ids, units = self._groups.of[block.at], self._units[block.at]
         lengths = block.lengths.astype(np.float64)
         self._lengths[block.at] = lengths
@@ -379,7 +379,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return True for each p-value that is significant at a false discovery rate of 5 %, (n,).
+    """Return True for p-values, (n,), that are significant at a false discovery rate of 5 %.
 
     Parameters
     ----------

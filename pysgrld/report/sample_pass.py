@@ -19,7 +19,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-#: Number of a topic's top words. For a word, the draws are counted in which it is a top word.
+#: Number of top words of a topic. Statistics count the draws in which a word is one of these.
 TEN = 10
 
 
@@ -93,8 +93,8 @@ class KeptSample:
 SampleVisitor = Callable[[KeptSample], None]
 
 
-#: Function that already reads the full samples of a single chain, and calls its argument with the
-#: iteration and the matrices of each sample, which saves a second pass.
+#: Function that reads the full samples of a single chain anyway, and calls its argument with the
+#: iteration and the matrices of each sample. A second pass is then not needed.
 Lead = Callable[[Visit], None]
 
 

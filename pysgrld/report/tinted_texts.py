@@ -23,7 +23,7 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: Pattern of blanks between words. A long text is cut at a blank within this distance in
 #: characters, or anywhere if no blank is so near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: Maximum number of sequences of letters for which the known words in them are cached.
+#: Maximum number of sequences of letters in the cache of the words found in them.
 _CACHED = 1 << 17
 #: Maximum number of products of shares and probabilities in memory. Maximum total number of
 #: characters of texts that are processed together.
@@ -47,7 +47,7 @@ class Likeliest(NamedTuple):
 
 
 def likeliest(phi: Floats, words: Int64s, thetas: Doubles, rows: Int64s) -> Likeliest:
-    """Return the likeliest topic k of each word w, with its probability, by theta_k phi_kw.
+    """Return the topic with the greatest theta_k phi_kw for each word w, and its probability.
 
     theta_k is the share of topic k in the document of the word, and phi_kw the probability of the
     word in the topic.
@@ -141,7 +141,8 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        self._of_run = lru_cache(_CACHED)(self._in)  # most sequences of letters occur again
+        # results are cached, because most sequences of letters occur again
+        self._of_run = lru_cache(_CACHED)(self._in)
 
     def _in(self, text: str) -> list[_Place]:
         return [
@@ -287,7 +288,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(marked: Iterator[tuple[_Place, _Mark]]) -> Iterator[tuple[_Place, _Mark]]:
-    """Yield words without overlap: of two words, the less probable one loses the common part."""
+    """Yield words without overlap; the word with the less probable topic loses the common part."""
     waiting: tuple[_Place, _Mark] | None = None
     for place, mark in marked:
         if waiting is not None:

@@ -21,8 +21,8 @@ from pysgrld.report.sample_pass import (
 )
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Number of words of a topic that are chosen for each lambda, by decreasing relevance. Values of
-#: lambda.
+#: Number of a topic's most relevant words that are chosen for each lambda. Values of lambda in the
+#: relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
 #: Minimum expected number of a word's uses in a topic for choosing the word by relevance, because
 #: the relevance of a rarer word would be high by chance.
@@ -216,7 +216,7 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
 
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield the first k topics of a matrix (V, K or more), each (V,) float64."""
+    """Yield the first k columns (topics) of a matrix with V rows, each as float64."""
     for part in in_parts(phi, k):
         yield from part
 
@@ -342,7 +342,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of seed words in the fitted topics, which show how well the data support the words.
+    """Ranks of seed words in the fitted topics, which measure how well the data support them.
 
     Parameters
     ----------

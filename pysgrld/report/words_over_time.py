@@ -13,11 +13,11 @@ from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import looked_at
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Number of documents in a block for `occurrences_per_document`.
+#: `occurrences_per_document` processes this number of documents at a time.
 _DOCUMENTS = 1024
-#: Smallest positive probability, for its logarithm.
+#: Probabilities are at least this, so that they have a logarithm.
 _TINY = 1e-30
-#: Maximum number of drawn values in memory, which sets how many topics are processed in one block.
+#: Maximum number of drawn values in memory; topics are processed in blocks of this size.
 _VALUES = 8_000_000
 
 
@@ -47,11 +47,11 @@ class WordsOverTime(NamedTuple):
 def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
     """Compute probabilities of topics' words in each time slice, over the stored samples.
 
-    Intervals for other texts like the documents are wider than the posterior. A word that occurs D
-    times in a document counts as one observation, so that the part of a logarithm's variance that
-    comes from the documents is D times as large. That part is 1 - v / v0, where v is the posterior
-    variance and v0 the prior variance: drift^2 for each step of a change, and in addition spread^2
-    for a probability.
+    Intervals for other texts like these documents are wider than posterior intervals: if a word
+    occurs D times in a document, the D occurrences count as one observation, so that the part of a
+    logarithm's variance that comes from the documents is D times as large. That part is 1 - v / v0,
+    where v is the posterior variance and v0 the prior variance: drift^2 for each step of a change,
+    and in addition spread^2 for a probability.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
 
 
 def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Doubles, Doubles]:
-    """Return bounds of values, (...), given draws of their logarithms, (S, ...).
+    """Return interval bounds of values, shape (...), from S draws of their logarithms, (S, ...).
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return how often a word of a topic occurs in a document that has the word with that topic.
+    """Return how often a word occurs, on average, in a document that has the word with the topic.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ THERE = 0.1
 
 
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
-    """Return the range of slices in which each topic is present, given its shares in slices.
+    """Return the range of slices in which each topic is present, from the topic's share per slice.
 
     In slices that have documents, a topic is present if its share is at least a tenth of its
     greatest share, and surely absent if the upper bound of the interval is below that.
