@@ -1,4 +1,4 @@
-"""Table of the file formats: how each one is detected, and which function reads it.
+"""Table of the file formats that sgmc can read, with the detection and the reader of each format.
 
 To add a format, add a module with its reader to this package, and a row to `FORMATS`. The module is
 imported only when a file of the format is read. `pysgrld.corpus.steps` reads folders.
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """A file format: how to recognise its files, its name in messages, and its reader.
+    """Entry in the table of formats: a file format, with its detection and its reader.
 
     Attributes
     ----------
@@ -87,18 +87,18 @@ class Format(NamedTuple):
     sure: bool = False
 
     def matches(self, head: bytes, name: str) -> bool:
-        """Return True if the first bytes and the name of a file fit this format."""
+        """Return True if a file with these first bytes and this name may have the format."""
         if self.begins is None or not self.begins.match(head):
             return False
         return self.check is None or self.check(head, name)
 
     def function(self) -> Any:
-        """Import the reader's module, and return the reader."""
+        """Import the module with the reader of the format, and return the reader."""
         module, _, name = self.reader.rpartition(".")
         return getattr(import_module(f"{__name__}.{module}"), name)
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts] | CountedDocuments:
-        """Read a file of this format.
+        """Call the reader of this format for a file, and return the documents that it yields.
 
         Raises
         ------
@@ -120,24 +120,24 @@ class Format(NamedTuple):
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return False if a file begins with a UTF-16 byte order mark but is not XML, else True."""
+    """Return True unless a file begins with a byte order mark of UTF-16 but is not XML."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
 
 
 def _is_ldac(head: bytes, name: str) -> bool:
-    """Return True if most lines of the head begin with the number of pairs that follow on the line.
+    """Return True if a file of pairs id:count is in LDA-C, not in SVMlight.
 
-    Most lines are enough: a single different number is more likely an error than a label, and a
-    label is hardly ever equal to the number of pairs by chance. For a suffix of SVMlight return
-    False.
+    In LDA-C, a line begins with its number of pairs, in SVMlight with a label. It is enough that
+    most lines begin with their number of pairs: a single different number is more likely an error
+    than a label, and a label is hardly ever equal to the number of pairs by chance.
     """
     if name.lower().endswith(_SVMLIGHT):
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # the last line is empty or cut off
+        lines.pop()  # the last line may be incomplete
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -158,15 +158,16 @@ _HTML = re.compile(
 _XML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
 )
-#: Start of a zip archive with an array as its first member.
+#: Start of a zip archive that has an array as its first member, as SciPy writes it.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
-#: Three lines with one number each; if a line follows, it begins with a number and has no colon.
+#: Start of a UCI file: three lines with one number each, then lines that begin with a number and have
+#: no colon.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
 _SVMLIGHT = (".svmlight", ".libsvm", ".svm")
 _LABEL = rb"[-+0-9.,eE]+"
 _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
-#: A line of pairs id:number, with or without a label. It may follow only comments, and documents
-#: without words (a label alone).
+#: Start of a file of LDA-C or SVMlight: a line of pairs id:number, with or without a label. Before it
+#: there may only be comments, and lines that are a label without pairs.
 _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
@@ -174,12 +175,12 @@ _PAIRED = re.compile(
 _ARRAY = re.compile(rb"\s*(?:window\.[\w.]+ = )?\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
-#: A zip archive that has the parts, or the media type, of a workbook.
+#: Start of a zip archive that is a workbook of Excel or an OpenDocument spreadsheet.
 _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
-#: Format of all other files: plain text with one document per line.
+#: Plain text with one document per line: the format of a file in which no other format is detected.
 TEXT = Format(
     "plain text",
     "text",
@@ -188,11 +189,11 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: Plain text for files that are a single document each, such as those in a folder.
+#: Plain text in which the file is one document, as in a folder of texts.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: The first match decides. Formats that cannot be mistaken come first, and the most general ones
-#: last.
+#: All formats, in the order in which they are tested; the first match decides. Formats that cannot be
+#: mistaken for others come first, and the most general formats last.
 FORMATS = (
     Format(
         "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True
@@ -337,16 +338,19 @@ FORMATS = (
     TEXT,
 )
 
-#: Format of text that the user declares to be a table with --no-header or --header-line.
+#: Format of text if the user gives --no-header or --header-line, and so declares it to be a table.
 TABLE = FORMATS[-2]
-#: All suffixes of file names, the suffixes that do not identify a format, and all prefixes.
+#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: the suffixes that several formats
+#: have. `PREFIXES`: all prefixes of file names.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
-#: Formats of files in a folder that are one document each, by suffix.
+#: By suffix, the formats in which a file is one document. Only such files of a folder are read if
+#: there are any.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: Formats of files of records, by suffix, for folders in which no file is a single document.
+#: By suffix, the formats in which a file has many records. They are read in folders in which no file
+#: is a single document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format
     for format in FORMATS
@@ -356,7 +360,7 @@ IN_FOLDERS_OF_TABLES = {
 
 
 def recognise(head: bytes, name: str) -> Format:
-    """Determine the format of a file from its content and its name.
+    """Detect the format of a file by its content and its name.
 
     Parameters
     ----------
@@ -378,7 +382,7 @@ def recognise(head: bytes, name: str) -> Format:
 
 
 def named_as_counts(name: str) -> bool:
-    """Return True if a file name, without a compression suffix, is usual for files of counts."""
+    """Return True if a file name has a suffix or prefix that is usual for files of counts."""
     return any(
         name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))

@@ -1,8 +1,8 @@
-"""Articles in XML: PubMed exports, and full texts in JATS from PubMed Central and publishers.
+"""Readers for articles in XML: PubMed exports, and full texts in JATS.
 
-xml.etree parses the file while it is read, so that memory is bounded by one article. The document
-type that such files name is not fetched; a file with declarations of its own is not recognised, and
-refused. So the only entities are the named entities of XML and HTML.
+xml.etree parses the file while it is read, so that only one article is in memory. The document type
+that such files name is not downloaded, and a file that contains declarations is refused. The only
+entities are therefore the named entities of XML and HTML.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Number of bytes parsed at a time.
+#: Number of bytes that are parsed at a time.
 _PIECE = 2**18
 _ENTITIES = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _BLANKS = re.compile(r"\s+")
-#: JATS elements that are not running text: figures, tables, formulas, references.
+#: Elements of JATS without running text, which are left out: figures, tables, formulas, references.
 _NO_PROSE = frozenset(
     (
         *(
@@ -45,7 +45,7 @@ _KNOWN = ("id", "title", "abstract", "year")
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list exported by PubMed as XML."""
+    """Yield one document for each article or book in an XML export of PubMed."""
     tags = {"PubmedArticle": _pubmed, "PubmedBookArticle": _pubmed}
     yield from texts_of(
         articles_in(source, context, by_name(tags)), source, context, "work", _KNOWN
@@ -53,31 +53,31 @@ def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def jats(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each JATS article; `abstract` and `body` are fields."""
+    """Yield one document for each article in JATS, with fields such as `abstract` and `body`."""
     known_elements = (*_KNOWN, "body")
     articles = articles_in(source, context, by_name({"article": _jats}))
     yield from texts_of(articles, source, context, "article", known_elements)
 
 
 def new_parser() -> ElementTree.XMLPullParser[Element]:
-    """Return a parser that knows the named entities of HTML."""
+    """Return an XML parser that also knows the named entities of HTML."""
     target = ElementTree.XMLParser()
     target.entity.update(_ENTITIES)
     return ElementTree.XMLPullParser(("start", "end"), _parser=target)
 
 
-#: Function that takes an element's name and the number of elements around it, and returns the
-#: function that reads the element, or None if it is not an article.
+#: Function that takes the name of an element and the number of elements that contain it. If the
+#: element is an article, it returns the function that reads it, else None.
 ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return a function that finds the reader of an element, at any depth, by the element's name."""
+    """Return a `ReaderOf` function that looks up the name of an element in the given mapping."""
     return lambda name, depth: tags.get(name)
 
 
 def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterator[Numbered]:
-    """Yield the articles of a file with their numbers, from 1.
+    """Yield the 1-based number and the fields of each article in a file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
-    within = 0  # depth of the open article, 1 for the root; 0 outside articles
+    within = 0  # depth of the article being read, where the root has depth 1
     try:
         for piece in _pieces(source):
             size += len(piece)
@@ -140,17 +140,17 @@ def _pieces(source: Lines) -> Iterator[bytes]:
 
 
 def name_of(element: Element) -> str:
-    """Return the name of an element without the namespace."""
+    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _text(element: Element | None) -> str:
-    """Return all text in an element as one line."""
+    """Return the text in an element and its children, as one line."""
     return "" if element is None else " ".join("".join(element.itertext()).split())
 
 
 def _pubmed(work: Element) -> dict[str, Any]:
-    """Return the fields of a work in PubMed's XML."""
+    """Return the fields of an article or book in PubMed's XML."""
 
     def every(path: str) -> list[str]:
         return [text for element in work.iterfind(path) if (text := _text(element))]
@@ -189,7 +189,7 @@ def _pubmed(work: Element) -> dict[str, Any]:
 
 
 def _jats(article: Element) -> dict[str, Any]:
-    """Return the fields of an article in JATS; its elements may be in a namespace."""
+    """Return the fields of an article in JATS, after removing namespaces."""
     for element in article.iter():
         if isinstance(element.tag, str) and element.tag.startswith("{"):
             element.tag = element.tag.rpartition("}")[2]
@@ -223,12 +223,12 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return an element's text, one paragraph per line, without figures and references."""
+    """Return the running text in an element, without figures and references, a line a paragraph."""
     if element is None:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # a loop, because recursion would fail on deeply nested elements
+    while walk:  # recursion would fail on deeply nested elements
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

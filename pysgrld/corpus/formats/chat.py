@@ -1,4 +1,4 @@
-"""Chats exported by WhatsApp as text, in which each message begins with its time and author."""
+"""Reader for chats that WhatsApp exports as text; each message begins with a time and a name."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _BEGIN = (
 )
 _MESSAGE = re.compile(_BEGIN + r"[\u200e~]*([^:]{1,60}): (.*)")
 _NOTICE = re.compile(_BEGIN)
-#: Placeholder for a file that was left out of the export.
+#: Text of a message in place of a picture or other file, if files were not exported.
 _LEFT_OUT = re.compile(r"\u200e?<[\w ]+ omitted>|\u200e?\w+ omitted")
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per message."""
+    """Yield one document per message of a chat."""
     known = ("text", "from", "date")
     yield from texts_of(_messages(context, source), source, context, "message", known)
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the messages of a chat with their numbers, without WhatsApp's own notices."""
+    """Yield the number and the fields of each message of a chat; skip notices of WhatsApp."""
     number, message = 0, dict[str, str]()
     for _, line in lines_of(context, source):
         match = _MESSAGE.match(line)

@@ -1,8 +1,9 @@
-"""Functions shared by formats of counts: find a file's words, and group entries by document.
+"""Functions for reading files of word counts in any format.
 
-Entries that are not in order are sorted by document first. If they are more than fit into one run
-in memory, sorted runs are written to a temporary file without a name, which the system always
-removes, and merged.
+They find the words, and group the entries of a file (pairs of document and word with a count) by
+document. Entries that are not in order are sorted by document first. If they do not fit into memory,
+sorted parts (runs) are written to a temporary file without a name, which the system always removes,
+and then merged.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from pysgrld.corpus.vocabulary import read_genes, read_vocabulary
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
-#: The largest allowed count, also the largest allowed word id.
+#: Maximum of a count, and of a word id.
 LARGEST = 2**31 - 1
-#: Advice that follows a message about a non-negative real value.
+#: Advice at the end of a message about a value that is not a whole number.
 REAL_DATA = (
     "; for real data round them to multiples of a unit, write whole numbers, and train with "
     "--link real"
 )
-#: Maximum number of entries held of one document before its repeated words are merged.
+#: Maximum number of entries of one document in memory, before its repeated words are merged.
 MANY = 2**24
-#: Number of entries sorted in memory at a time, which take 32 MiB.
+#: Number of entries that are sorted in memory at a time. They take 32 MiB.
 RUN = 2**21
 
 _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
@@ -45,7 +46,7 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Return the words of a file of counts: from ``--vocab`` or a neighbouring file, else None.
+    """Read the words of a file of counts from the file of ``--vocab`` or from a file next to it.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def find_words(
     Returns
     -------
     vocabulary : tuple of str or None
-        None if words are named by their number, after a warning.
+        None if there is no such file; words are then named by their numbers, after a warning.
     origin : str
         Origin of the vocabulary, for the record.
 
@@ -98,10 +99,10 @@ def find_words(
 def words_of_counts(
     source: Lines, context: Context, words: int, documents: int, line: int | None = None
 ) -> tuple[tuple[str, ...] | None, str, tuple[str, ...] | None]:
-    """Return the words of a matrix, the origin of the words, and the ids of the documents.
+    """Return the words of a count matrix, the origin of the words, and the ids of the documents.
 
-    A matrix of single cells has its genes and barcodes in separate files; for others, see
-    `find_words`.
+    A single-cell matrix has genes as words and barcodes as ids, in separate files. For any other
+    matrix the ids are None, and `find_words` finds the words.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def words_of_counts(
 
 
 def not_transposed(context: Context, source: Lines) -> None:
-    """Refuse --transpose for a format whose lines are documents.
+    """Raise an error if --transpose is given for a format in which each line is a document.
 
     Raises
     ------
@@ -145,12 +146,12 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
-    """Refuse a file of counts that has a line above the maximum length."""
+    """Raise the error for a file of counts that has a line above the maximum length."""
     raise CorpusError(f"{message}: this is not a file of counts", path, line)
 
 
 def quoted(field: bytes) -> str:
-    """Return a field of a file in quotation marks for a message, shortened to 40 bytes.
+    """Quote a field of a file for a message, shortened to 40 bytes.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def quoted(field: bytes) -> str:
 
 
 def wrong_count(field: bytes, strict: bool) -> str:
-    """Return a message if a field is not a valid count, else an empty text.
+    """Return an error message if a field is not a valid count, else an empty text.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def wrong_count(field: bytes, strict: bool) -> str:
 
 
 class Entries(NamedTuple):
-    """Some of the entries of a count matrix.
+    """Consecutive entries of a count matrix: pairs of document and word with their counts.
 
     Attributes
     ----------
@@ -229,7 +230,7 @@ def canonical(
     first: int = 1,
     add_up: bool = False,
 ) -> tuple[Int64s, Int32s, Int32s]:
-    """Sort the words within each document, and merge or refuse repeated words.
+    """Sort the entries of each document by word, and merge or refuse repeated words.
 
     Parameters
     ----------
@@ -251,14 +252,14 @@ def canonical(
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    same = np.zeros(0, np.bool_)  # whether an entry's word is the same as the previous entry's
+    same = np.zeros(0, np.bool_)  # True for a repeated word
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
         words, counts = words[order], counts[order]
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable, so this is the later of two equal words
+            # lexsort is stable, so that the later one of two equal entries is reported.
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(
@@ -280,7 +281,7 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Swap rows and columns so that rows are documents; the line numbers stay unchanged.
+    """Exchange documents and words in entries of a matrix that has words in its rows.
 
     Parameters
     ----------
@@ -298,7 +299,7 @@ def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
 
 
 class Grouping:
-    """Grouping of entries, already sorted by document, into blocks of whole documents.
+    """Converter of entries that are sorted by document to blocks of whole documents.
 
     Parameters
     ----------
@@ -310,8 +311,8 @@ class Grouping:
     line : int, optional
         Line of the header with the number of documents, if any.
     sure : bool
-        Whether the number of documents is known to be right; else it is believed only within
-        limits.
+        Whether the number of documents is certainly right. Otherwise the file may have only a
+        limited number of documents without entries.
     add_up : bool
         See `canonical`.
     """
@@ -335,9 +336,9 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield blocks of documents, with the number of each document, counted from 1.
+        """Yield blocks of documents, each with the 1-based numbers of its documents.
 
-        Documents without entries are yielded as empty rows if documents keep their place.
+        Documents without entries are yielded as empty documents if empty documents are kept.
         """
         for part in parts:
             if not len(part.rows):
@@ -352,7 +353,7 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                # with more entries than there are words, some words of the last document repeat
+                # The last document has more entries than there are words, so that words repeat.
                 rows, words, counts, line = self.held
                 new = canonical(
                     rows[ready:],
@@ -372,8 +373,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # Whether the header's number of documents is too large shows only at the file's end, so
-        # only few documents may be missing there.
+        # At the end of the file, many missing documents mean that the number of documents in
+        # the header is wrong.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -397,7 +398,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield the first n waiting entries, which are whole documents, as a block; remove them."""
+        """Remove the first n entries, which are whole documents, and yield them as a block."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):
@@ -437,7 +438,9 @@ class Grouping:
 
 
 def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
-    """Sort entries by document; the words within a document stay unsorted.
+    """Sort entries by document, on disk if they do not fit into memory.
+
+    The entries of a document keep their order.
 
     Parameters
     ----------
@@ -484,7 +487,17 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
 
 @dataclass
 class _Run:
-    """A sorted run: its next records, and the file position and number of its remaining records."""
+    """A sorted part of all entries, only the beginning of which is in memory.
+
+    Attributes
+    ----------
+    ready : array
+        The next entries.
+    start : int
+        Position in the temporary file of the other entries.
+    left : int
+        Number of the other entries.
+    """
 
     ready: Array
     start: int = 0
@@ -492,7 +505,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
-    """Merge sorted runs; only a part of each run is in memory."""
+    """Merge sorted runs, and yield their entries; only a part of each run is in memory."""
     portion = max(RUN // len(runs), 1)
     while True:
         for run in runs:
@@ -505,7 +518,8 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Beyond the smallest of these limits, a run may have unread entries.
+        # Entries up to the smallest of these documents can be merged; later entries may have
+        # predecessors that are still in the file.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

@@ -1,16 +1,16 @@
-"""Counts stored as text: UCI bag of words, Matrix Market, LDA-C and SVMlight (libsvm).
+"""Readers for word counts in text files: UCI bag of words, Matrix Market, LDA-C and SVMlight.
 
-In the first two, a header with the number of entries precedes lines "document word count". A UCI
-file begins with three lines D, W, NNZ; its documents are in order. A Matrix Market file has a
-banner, comments, and a line "documents words entries"; if its documents are not in order (a matrix
-that was written by columns), the entries are sorted first.
+In UCI and Matrix Market, a header with the number of entries precedes lines "document word count".
+A UCI file begins with three lines: the numbers of documents, words and entries. Its documents are in
+order. A Matrix Market file has a banner, comments, and a line "documents words entries". If its
+documents are not in order (in a matrix that was written by columns), the entries are sorted first.
 
-In the other two, each line is a document of pairs id:count. A line of LDA-C is "N id:count ...",
-with the number N of pairs, and ids from 0; a line of SVMlight is "label id:count ...", with
-optional comments and ``qid:``. Ids of SVMlight begin at 1 by convention, but some programs begin at
-0 (scikit-learn does). If the comment ``# Column indices are zero-based`` (or ``one-based``), which
-scikit-learn can write, precedes the first document, it decides. Otherwise ids begin at 0 if the id
-0 occurs in the file, else at 1.
+In LDA-C and SVMlight (libsvm), each line is a document of pairs id:count. A line of LDA-C is
+"N id:count ...", with the number N of pairs, and ids from 0; a line of SVMlight is "label id:count
+...", with optional comments and ``qid:``. Ids of SVMlight begin at 1 by convention, but some
+programs, such as scikit-learn, begin at 0. The comment ``# Column indices are zero-based`` (or
+``one-based``), which scikit-learn can write, decides if it precedes the first document. Otherwise
+ids begin at 0 if the id 0 occurs in the file, else at 1.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MARKET = (
     "a Matrix Market file has, below its comments, a line with the numbers of documents, "
     "words and entries"
 )
-#: Notation of counts, by the type named in the banner.
+#: Notation of the counts for each type of numbers that a banner of Matrix Market can name.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,
@@ -64,7 +64,7 @@ _NUMBERS: dict[bytes, int] = {
 
 
 def read_uci(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header, and find the words; iteration over the result then reads the entries."""
+    """Read the header and the words of a UCI file; return an object that then reads the counts."""
     lines = source.lines(refuse_line)
     head = b""
     while head.count(b"\n") < 3 and (line := next(lines, b"")):
@@ -82,10 +82,10 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header, and find the words; iteration over the result then reads the entries.
+    """Read the header and the words of a Matrix Market file; the result then reads the counts.
 
-    Documents are rows. Entries in the order of documents are streamed; other entries are sorted
-    first, on disk if they are many.
+    Documents are rows. Entries in the order of documents are read one after the other; entries in
+    another order are sorted first, on disk if they are many.
     """
     lines = source.lines(refuse_line)
     number, rest = 0, b""
@@ -121,7 +121,7 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _banner(line: bytes, label: str) -> int:
-    """Check the first line of a Matrix Market file, and return how its numbers are written."""
+    """Check the first line of a Matrix Market file, and return the notation of its counts."""
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
@@ -155,11 +155,12 @@ def _banner(line: bytes, label: str) -> int:
 
 
 def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
-    """Sort entries by document if the first entries are out of order.
+    """Sort entries by document, unless the first entries show that they are already sorted.
 
-    In a file that was written row by row, the document never decreases, and the word decreases at
-    the start of a new row; in a file that was written by columns, it is the other way round. In a
-    file with fewer than `RUN` entries, only the order of documents counts.
+    In a file that was written by rows, the number of the document never decreases, and the id of
+    the word decreases at the start of a row. In a file that was written by columns, the id of the
+    word never decreases. In a file with fewer than `RUN` entries, only the order of the documents
+    counts.
     """
     start, size = [], 0
     for part in parts:
@@ -179,7 +180,7 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
 
 
 def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
-    """Yield entries; raise an error if a document follows one with a higher number."""
+    """Yield the same entries; raise an error if their documents are not in ascending order."""
     last = 0
     for part in parts:
         if len(part.rows):
@@ -198,16 +199,16 @@ def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
 
 
 class _Header(NamedTuple):
-    """The numbers in the header of a file of entries, with the lines on which they are.
+    """Header of a UCI or Matrix Market file.
 
     Attributes
     ----------
     documents, words, entries : int
-        The numbers D, W and NNZ.
+        The numbers in the header.
     lines : (int, int, int)
-        Lines of these numbers.
+        Line number of each of these numbers.
     first : int
-        Line of the first entry.
+        Line number of the first entry.
     """
 
     documents: int
@@ -226,7 +227,7 @@ class _Header(NamedTuple):
 def _header_of(
     fields: list[bytes], lines: tuple[int, int, int], first: int, label: str, form: str
 ) -> _Header:
-    """Check the three numbers of a header, and return the header.
+    """Parse and check the three numbers of a header.
 
     Parameters
     ----------
@@ -257,7 +258,7 @@ def _header_of(
 def _entries(
     label: str, header: _Header, form: int, ordered: bool, blocks: Iterator[bytes]
 ) -> Iterator[Entries]:
-    """Parse all entries, and check them against the header.
+    """Parse all entries of a file, and compare them with the numbers in the header.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def _entries(
         If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
-    blank = 0  # line number of the first blank line after the entries; 0 if none
+    blank = 0  # number of the first blank line after the entries, or 0
     for block in blocks:
         if blank:
             if block.strip():
@@ -349,7 +350,7 @@ _COMMENT = "# Column indices are zero-based"
 
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words; iteration over the result then reads the documents."""
+    """Read the words of an LDA-C file; return an object that then reads the documents."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
@@ -358,7 +359,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
-    """Find the words and the lowest word id; iteration over the result then reads the documents."""
+    """Read the words and detect the lowest id of an SVMlight file; the result reads the documents."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     range_match = _SAID.match(source.head)
@@ -367,7 +368,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # a pipe cannot be read twice; if the id 0 occurs later, the error gives advice
+        first = 1  # a pipe cannot be searched for the id 0
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:
@@ -379,7 +380,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _has_zero(block: bytes) -> bool:
-    """Return True if any of the given lines has the id 0 outside a comment."""
+    """Return True if the word id 0 occurs in any of the given lines of SVMlight."""
     if b"#" in block:
         block = re.sub(rb"#[^\n]*", b"", block)
     return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
@@ -392,7 +393,7 @@ def _documents(
     labelled: bool,
     explain: Callable[[bytes, int, int], str],
 ) -> Iterator[tuple[Documents, Int64s]]:
-    """Yield the documents of a file in blocks, with the line number of each document.
+    """Yield blocks of the documents of an LDA-C or SVMlight file, with their line numbers.
 
     Parameters
     ----------
@@ -442,7 +443,7 @@ def _documents(
 
 
 def _explain_ldac(line: bytes, first: int, last: int) -> str:
-    """Return the message about an invalid line in LDA-C."""
+    """Return the error message for an invalid line of LDA-C."""
     fields = line.split()
     if not fields:
         return "the line is blank; write 0 for a document without words"
@@ -463,7 +464,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
-    """Return the message about an invalid line in SVMlight."""
+    """Return the error message for an invalid line of SVMlight."""
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
@@ -488,7 +489,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:
-    """Return a message if a field is not a valid word id, else an empty text."""
+    """Return an error message if a field is not a valid word id, else an empty text."""
     if not field.isdigit():
         return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:

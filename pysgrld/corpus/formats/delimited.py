@@ -1,9 +1,9 @@
-"""CSV and TSV: the header names the fields, one of which is the text of the document.
+"""Reader for tables in CSV or TSV; each row is a document, and the header names the fields.
 
-A record is bad if a quote in it is never closed, or if text follows a closing quote. If bad records
-are skipped, reading resumes at the second line of the bad record. In a table separated by tabs, a
-line with as many fields as the header is a record whatever quotes it has: cells that are not quoted
-as a whole keep their quotes.
+A record is bad if a quotation mark in it is never closed, or if text follows a closing quotation
+mark. If bad records are skipped, reading resumes at the second line of the bad record. In a table
+separated by tabs, a line with as many fields as the header is always a record; only cells that are
+quoted as a whole lose their quotation marks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pysgrld.corpus.formats.text_fields import (
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: A cell that is quoted as a whole.
+#: Pattern of a cell that is quoted as a whole.
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
     "expected after": "text follows a closing quotation mark",
@@ -45,11 +45,11 @@ _REASONS = {
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per record; blank lines are skipped."""
+    """Yield one document per record of a table, and skip blank lines."""
     limit = context.options.max_line
     csv.field_size_limit(
         max(csv.field_size_limit(), limit + 1)
-    )  # `_RecordLines` has a stricter limit
+    )  # `_RecordLines` limits the size of a record
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
@@ -107,7 +107,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """Iterator over lines that stores the lines of the current record so that they can be reread.
+    """Iterator over the lines of a table that can go back to an earlier line of the record.
 
     Attributes
     ----------
@@ -131,13 +131,13 @@ class _RecordLines:
         self.size = 0
 
     def back(self, n_lines: int) -> None:
-        """Push back the lines of the record after the first `n_lines`, so that they are read again."""
+        """Go back to the line that follows the first `n_lines` lines of the current record."""
         again = self.record[n_lines:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Push back the first line of the record as well, after `back` pushed back the others."""
+        """Go back to the first line of the current record; `back` must have been called with 1."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 
@@ -149,7 +149,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # the line exceeded the limit and was left out
+                raise BadDocument  # the line was too long and left out
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -171,7 +171,7 @@ class _RecordLines:
 def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
-    """Yield valid and invalid records, each with the number of its first line."""
+    """Yield each record of a table, or the error in it, with the number of its first line."""
     parser = csv.reader(
         lines,
         delimiter=delimiter,
@@ -225,13 +225,13 @@ def _records(
                     lines.broken += 1
             elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
                 record = _cells(lines, delimiter) or record
-            # skip a line of blanks, as other readers of tables do
+            # A line of blanks is skipped, as other readers of tables do.
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record into cells; None if their number differs from the header."""
+    """Split the first line of a record into cells; return None unless the header has as many."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -239,15 +239,16 @@ def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """Return a cell without its quotation marks if the whole cell is quoted."""
+    """Remove the quotation marks of a cell if it is quoted as a whole."""
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a record looks like a record of its own.
+    """Return True if each line of a record looks like a separate record.
 
-    Two fields are enough evidence only if one of them is a number, because a text with line breaks
-    may have a comma in each line.
+    A quotation mark that is never closed makes one record of many lines. Two fields in each line
+    are enough evidence only if one field is a number, because a text with line breaks may have a
+    comma in each line.
     """
     rows = [line.rstrip("\r\n").split(delimiter) for line in record]
     width = len(rows[0])
@@ -262,11 +263,9 @@ def _swallows(record: list[str], delimiter: str) -> bool:
 def _names(
     lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
 ) -> tuple[str, list[str]]:
-    """Skip the lines above the table, and return the delimiter and the field names."""
+    """Skip lines above a table, and return the delimiter and the field names of the table."""
     options, fields = context.options, context.wanted
-    of_texts = (
-        fields.text is not None
-    )  # otherwise it is a table of --metadata, whose columns get no made-up names
+    of_texts = fields.text is not None  # a table of --metadata must have a header
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
@@ -313,13 +312,13 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Return the delimiter of a table and the fields of its header.
+    """Detect the delimiter of a table by its header, and return it with the fields of the header.
 
-    The delimiter is the first one that separates the text fields in the header, or else the one
-    that separates most fields.
+    The first delimiter is chosen with which the header has the text fields, or else the delimiter
+    with which the header has the most fields.
     """
     most: list[str] = []
-    # `wrong` is the error of a delimiter that does not fit the table
+    # `wrong` is the error message for the first delimiter with which the header is invalid.
     best, wrong = separators[0], ""
     for delimiter in separators:
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))

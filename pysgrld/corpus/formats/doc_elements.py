@@ -1,7 +1,7 @@
-"""Files of elements <DOC> ... </DOC>: TREC collections, and dumps converted by wikiextractor.
+"""Reader for files of elements <DOC> ... </DOC>: TREC collections and output of wikiextractor.
 
-They look like XML but are not: characters may be unescaped, and a root element is missing. So each
-document is the text between a pair of these tags; documents are read one by one.
+These files look like XML but are not: characters may be unescaped, and a root element is missing.
+Each document is therefore the text between a pair of these tags; documents are read one by one.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from pysgrld.errors import CorpusError
 
 _BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
 _END = re.compile(rb"</doc\s*>", re.I)
-#: Tags of the file, and blanks, allowed between documents.
+#: Pattern of the gap between documents, in which only tags and blanks are allowed.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
-#: A field in a TREC document: its tag name is in capitals.
+#: Pattern of a field in a TREC document, which is an element with a name in capitals.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-#: Name of the field with the text, if no field is named text.
+#: Name of the field that has the text of a TREC document.
 _TEXT = "TEXT"
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element; its attributes and child elements become fields."""
+    """Yield one document per element <DOC>; attributes and child elements become fields."""
     yield from texts_of(_documents(context, source), source, context, "document", title="headline")
 
 
 def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the documents of a file with their numbers.
+    """Yield the number and the fields of each document in a file.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # bytes of `held` already searched in vain for an end tag
+    looked = 0  # number of bytes of `held` without an end tag
     for block in source.blocks():
         held += block
         start = 0
@@ -76,14 +76,14 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, str] | BadDocument:
-    """Return the fields of a document."""
+    """Return the attributes and child elements of a document as fields."""
     try:
         head, text = attributes.decode("utf-8"), content.decode("utf-8")
     except UnicodeDecodeError:
         return BadDocument("not UTF-8", undecodable(context.options.encoding))
     record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
     parts: dict[str, list[str]] = {}
-    if "url" not in record:  # text of wikiextractor contains no fields
+    if "url" not in record:  # false for wikiextractor, which writes no fields in the text
         for match in _FIELD.finditer(text):
             parts.setdefault(match[1], []).append(_plain(match[2]))
     if _TEXT not in parts:
@@ -93,5 +93,5 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
 
 
 def _plain(text: str) -> str:
-    """Remove the tags from a text, and replace its entities by the characters that they stand for."""
+    """Remove tags from a text, and replace entities such as &amp; by characters."""
     return html.unescape(_TAG.sub(" ", text)).strip()

@@ -1,7 +1,8 @@
-"""Texts of web pages, Word documents and PDF files; each file is one document.
+"""Extraction of the text from web pages, Word documents and PDF files.
 
-selectolax parses web pages, lxml (installed with python-docx) Word documents, and pypdf PDF files;
-python-docx and pypdf are optional. A parser is imported only when a file of its format is read.
+Each file is one document. selectolax parses web pages, lxml (installed with python-docx) Word
+documents, and pypdf PDF files; python-docx and pypdf are optional. A parser is imported only when a
+file of its format is read.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import MissingInputError, plural
 from pysgrld.options.spelling import is_mark
 
-#: Declaration of a page's encoding, which browsers look for in the first bytes of the page.
+#: Pattern of the declaration of the encoding in a web page.
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.I
 )
-#: Number of bytes at the start of a page that are searched for its encoding.
+#: Number of bytes at the start of a web page in which its encoding may be declared.
 _LOOKED_AT = 4096
-#: Encodings that browsers use for these names; each is a superset of the named encoding.
+#: For some declared encodings, the larger encoding that browsers use instead.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -33,49 +34,49 @@ _WIDER = {
     "gbk": "gb18030",
 }
 
-#: Elements without visible text.
+#: Elements of HTML without visible text, which are removed.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
-#: Elements that begin and end a line of the extracted text.
+#: Elements of HTML that begin and end a line of the extracted text.
 _BLOCKS = (
     "address,article,aside,blockquote,body,br,caption,center,dd,details,dir,div,dl,dt,fieldset,"
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: Maximum number of unclosed tags, and of values in one tag; parsers take quadratic time beyond
-#: that.
+#: Maximum number of unclosed tags in a web page, and maximum number of values in one tag. Parsers take
+#: quadratic time for larger numbers.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _CLOSED = re.compile(rb"</(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 
-#: First bytes of old Word files, and of Word documents with a password.
+#: First bytes of a Word document that has a password or is in the old format (.doc).
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: The last line of an article in a Word document from Nexis.
+#: Line after each article in a Word document that Nexis exports.
 _END_OF_ARTICLE = "\nEnd of Document"
-#: Maximum number of parts of a Word document; real ones have fewer.
+#: Maximum number of files in the archive that is a Word document. Real documents have fewer.
 _MOST_PARTS = 10_000
-#: Maximum size in bytes of an unpacked PDF stream; reading its text takes about fifteen times as
-#: much memory.
+#: Maximum size in bytes of an unpacked stream in a PDF file. Extracting its text takes about fifteen
+#: times as much memory.
 _LARGEST_STREAM = 2**24
-#: Hyphens that may divide a word at a line's end, with the characters on both sides.
+#: Pattern of a hyphen at the end of a line, which may divide a word, with its neighbouring characters.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
 def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
-    """Return a page's visible text, with one block per line, and its title.
+    """Return the visible text of a web page, one paragraph per line, and the title of the page.
 
     Raises
     ------
     BadDocument
-        If it is not in the encoding that it declares, or nested too deeply.
+        If the page is not in the encoding that it declares, or is nested too deeply.
     """
     check_tags(data)
     return shown(_decoded(data, options))
 
 
 def check_tags(data: bytes) -> None:
-    """Raise an error if a page is nested so deeply that its parser would take quadratic time.
+    """Raise an error if a web page is nested so deeply that a parser would take quadratic time.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def check_tags(data: bytes) -> None:
 
 
 def shown(text: str) -> tuple[bytes, str | None]:
-    """Return a page's visible text, with one block per line, and its title."""
+    """Return the visible text of a decoded web page, one paragraph per line, and its title."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(text)
@@ -110,16 +111,17 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a page in its declared encoding; use UTF-8 if it declares none or --encoding is given."""
+    """Decode a web page, from the encoding that it declares or else from UTF-8.
+
+    If --encoding is given, the page was converted to UTF-8 before.
+    """
     encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
     if options.encoding == UTF8 and says is not None:
         try:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    if encoding.startswith(
-        ("utf-16", "utf-32")
-    ):  # an ASCII declaration cannot be in these encodings
+    if encoding.startswith(("utf-16", "utf-32")):  # wrong: the declaration is in ASCII
         encoding = UTF8
     try:
         return data.decode(_WIDER.get(encoding, encoding))
@@ -134,12 +136,12 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
 
 
 def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of a Word document, with one paragraph per line.
+    """Return the text of a Word document, one paragraph per line.
 
     Raises
     ------
     BadDocument
-        If it is damaged, protected by a password, or unpacks to more than ``max_line`` bytes.
+        If the file is damaged, protected by a password, or unpacks to more than ``max_line`` bytes.
     MissingInputError
         If python-docx is not installed.
     """
@@ -158,7 +160,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # no tree is built, because it would take twenty times the document's bytes
+    # The parser calls `words` and builds no tree, which would take twenty times the memory.
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )
@@ -187,7 +189,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Parser target that collects the text of a Word document.
+    """Target of an XML parser, which calls its methods, that collects the text of a Word document.
 
     Parameters
     ----------
@@ -202,11 +204,11 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements; they repeat other text
+        self._hidden = 0  # number of open Fallback elements, which repeat text
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
-        """Handle the start of an element."""
+        """Note the start of an element."""
         del attributes
         if tag == self._FALLBACK:
             self._hidden += 1
@@ -216,12 +218,12 @@ class _Words:
                 self._parts.append(sign)
 
     def end(self, tag: str) -> None:
-        """Handle the end of an element."""
+        """Note the end of an element."""
         self._is_text = False
         self._hidden -= tag == self._FALLBACK
 
     def data(self, data: str) -> None:
-        """Handle characters of an element, which may arrive in several calls."""
+        """Collect characters of an element, which the parser may pass in several calls."""
         if self._is_text and not self._hidden:
             self._parts.append(data)
 
@@ -231,14 +233,14 @@ class _Words:
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
-    """Find the part of a Word document that has the text, by the relationships of its package.
+    """Find the file with the text in the archive that is a Word document.
 
     Raises
     ------
     BadDocument
-        If it has too many parts, or if one that is read unpacks to more than `limit` bytes.
+        If the archive has too many files, or its XML files unpack to more than `limit` bytes.
     KeyError
-        If it has no such part.
+        If the archive has no such file.
     """
     from lxml import etree
 
@@ -261,12 +263,12 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
 
 
 def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of all pages, with words rejoined that were divided at the end of a line.
+    """Return the text of all pages of a PDF file; words divided at the end of a line are joined.
 
     Raises
     ------
     BadDocument
-        If it is damaged, protected by a password, or has more than ``max_line`` bytes of text.
+        If the file is damaged, protected by a password, or has more than ``max_line`` bytes of text.
     MissingInputError
         If pypdf is not installed.
     """
@@ -274,7 +276,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         import pypdf
     except ImportError:
         raise MissingInputError("reading PDF needs pypdf: pip install pypdf") from None
-    # the library would log each irregularity of a file
+    # By default, pypdf logs each irregularity of a file.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     pages: list[str] = []
     size = 0
@@ -304,7 +306,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def joined_lines(text: str) -> str:
-    """Rejoin words that are divided at the end of a line by a hyphen or a soft hyphen.
+    """Join words that a hyphen or a soft hyphen divides at the end of a line.
 
     A soft hyphen always divides a word. A hyphen divides a word if it stands between letters, and
     the following letter is not a capital.
@@ -319,7 +321,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Limit the size of streams that pypdf unpacks on this thread to `_LARGEST_STREAM` bytes."""
+    """Set the maximum size of an unpacked stream in pypdf to `_LARGEST_STREAM` bytes."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}
@@ -327,6 +329,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # releases before 7 lack some of these names
+    for name in names:  # pypdf before version 7 lacks some names
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

@@ -1,4 +1,4 @@
-"""Articles that Factiva exports as one web page (HTML); each article is a document."""
+"""Reader for web pages of articles that Factiva exports; each article is a document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KNOWN = ("text", "id", "title", "date", "source")
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article; the whole page is parsed at once.
+    """Yield one document per article of a web page, which is parsed as a whole.
 
     Raises
     ------

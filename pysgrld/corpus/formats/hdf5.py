@@ -1,6 +1,7 @@
-"""Counts in HDF5: AnnData (.h5ad) or 10x (.h5); cells are documents and genes are words.
+"""Reader for single-cell counts in HDF5 files of AnnData (.h5ad) or 10x Genomics (.h5).
 
-The optional h5py reads the matrix part by part, so that memory is bounded.
+Cells are documents and genes are words. The optional library h5py reads the matrix part by part, so
+that memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from pysgrld.corpus.word_lists import distinct
 from pysgrld.errors import CorpusError, MissingInputError, plural
 from pysgrld.options.paths import is_file
 
-#: Number of entries read at a time.
+#: Number of entries of the matrix that are read at a time.
 PORTION = 2**18
 
 
 class _Matrix(NamedTuple):
-    """A matrix within a file.
+    """The count matrix in a file, with the names of genes and cells.
 
     Attributes
     ----------
     name : str
-        Its path in the file.
+        Path of the matrix in the file.
     data : h5py.Group or h5py.Dataset
         Group with compressed rows or columns, or dataset of a dense matrix.
     by_rows : bool
-        Whether rows are compressed; else columns are.
+        Whether rows are compressed, not columns.
     documents, words : int
     names, ids : list of str
         Names of the words, and ids of the documents.
@@ -55,7 +56,7 @@ class _Matrix(NamedTuple):
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Find the matrix of counts; iteration over the result then reads the entries."""
+    """Find the count matrix in an HDF5 file; return an object that then reads the counts."""
     not_transposed(context, source)
     if source.path is None or not is_file(source.path):
         raise CorpusError("HDF5 cannot be read from a pipe; give the file's name", source.label)
@@ -98,10 +99,10 @@ def _damaged(error: Exception, label: str) -> CorpusError:
 
 
 def _matrix(file: Any, label: str) -> _Matrix:
-    """Find the matrix of counts.
+    """Find the matrix in a file that contains counts.
 
-    In AnnData it is the first of X, the layer "counts" and raw that begins with whole numbers; a
-    file of 10x has only one matrix.
+    In AnnData, X, the layer "counts" and raw are tried in this order; the first matrix that begins
+    with whole numbers is used. A file of 10x has only one matrix.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def _whole(values: Any) -> bool:
 
 
 def _index(group: Any) -> list[str]:
-    """Return the row names of a table in AnnData."""
+    """Return the row names of a table in an AnnData file."""
     name = group.attrs.get("_index", "_index")
     return _strings(group[name.decode() if isinstance(name, bytes) else name])
 
@@ -159,12 +160,12 @@ def _strings(dataset: Any) -> list[str]:
 
 
 def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
-    """Yield the entries of a matrix in storage order.
+    """Yield the entries of a matrix in the order in which they are stored.
 
     Raises
     ------
     CorpusError
-        If an entry is no count, or the file is damaged.
+        If a value is not a count, or the file is damaged.
     """
     try:
         pieces = _compressed(matrix) if hasattr(matrix.data, "keys") else _dense(matrix)
@@ -191,7 +192,7 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
 
 
 def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the rows, columns and values of a matrix stored in compressed rows or columns."""
+    """Yield the rows, columns and values of a sparse matrix with compressed rows or columns."""
     indptr = matrix.data["indptr"][:].astype(np.int64)
     indices, data = matrix.data["indices"], matrix.data["data"]
     major = matrix.documents if matrix.by_rows else matrix.words
@@ -208,7 +209,7 @@ def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _dense(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the rows, columns and values of the non-zero entries of a dense matrix."""
+    """Yield the rows, columns and values of the nonzero entries of a dense matrix."""
     step = max(1, PORTION // max(1, matrix.words))
     for start in range(0, matrix.documents, step):
         block = np.asarray(matrix.data[start : start + step])

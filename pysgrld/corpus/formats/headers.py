@@ -1,4 +1,4 @@
-"""Detection of a table's header, and of tables without one."""
+"""Detection of the header of a table, which titles may precede or which may be missing."""
 
 from __future__ import annotations
 
@@ -14,30 +14,38 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: Number of first non-empty rows in which the header is searched.
+#: Number of non-empty rows at the start of a table among which the header is searched.
 _ABOVE = 40
-#: Values of cells that count as missing in a column of numbers.
+#: Cells that count as missing values in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))
-#: First line of a file, such as "sep=;", that names the separator for Excel.
+#: Pattern of a first line such as "sep=;", which names the separator of a table for Excel.
 _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
 
 class Above(NamedTuple):
-    """Number of lines above a table's header, and the separator if such a line names it."""
+    """Lines above the header of a table.
+
+    Attributes
+    ----------
+    lines : int
+        Number of lines.
+    separator : str or None
+        Separator of the table, if the first line names it.
+    """
 
     lines: int
     separator: str | None = None
 
 
 def lines_above(head: bytes, separators: Sequence[str]) -> Above:
-    """Return the number of lines above a table's header, and the separator if they name it.
+    """Detect the header of a table, and count the lines above it.
 
     Parameters
     ----------
     head : bytes
         The first bytes of the file.
     separators : sequence of str
-        Possible separators of fields, the likeliest first.
+        Possible separators of fields, in the order in which they are tried.
     """
     if match := _SEPARATOR.match(head):
         return Above(1, match[1].decode("latin-1"))
@@ -54,7 +62,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
         except csv.Error:
             continue
         if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
-            rows.pop()  # the last row may be incomplete
+            rows.pop()  # the first bytes may end within it
         place = header_row(rows)
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
         if width > 1 and (best is None or width > best[0]):
@@ -63,7 +71,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index of the header: the first row that is as wide as most rows and not a title.
+    """Return the index of the first row that can be a header, because it is not a title.
 
     A title above a table has fewer cells than most rows, or text in only one cell, or text in fewer
     than half as many cells as a typical row.
@@ -100,9 +108,9 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first row looks like the rows below it, so that it is not a header.
+    """Return True if the first row of a table is a row of data, and not a header.
 
-    Such a row has no usual name of a text field, and no word in a column of numbers. It has a
+    A row of data has no usual name of a text field, and no word in a column of numbers. It has a
     number in a column of numbers, or a long text in a column of long texts.
 
     Parameters
@@ -134,10 +142,10 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows below the header that have labels (questions, ids), not answers.
+    """Count the rows below the header of a survey that have questions or ids instead of answers.
 
-    Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, SurveyMonkey one of kinds of
-    answers.
+    Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, and SurveyMonkey one row with
+    kinds of answers.
 
     Parameters
     ----------
@@ -161,12 +169,12 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def labels_left_out(label: str, rows: int) -> str:
-    """Return the message that rows of labels are left out."""
+    """Return the message that rows with questions or ids of a survey are left out."""
     return f"{label}: skipped {plural(rows, 'row')} of survey labels below the header"
 
 
 def numbered_names(columns: int) -> list[str]:
-    """Return made-up names for the columns of a table without a header."""
+    """Return the names column1, column2, ... for the columns of a table without a header."""
     return [f"column{i}" for i in range(1, columns + 1)]
 
 

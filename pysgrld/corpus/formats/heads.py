@@ -1,4 +1,4 @@
-"""Patterns for the first lines of reference lists, document collections, chats and messages."""
+"""Patterns by which some formats are detected in the first lines of a file."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pysgrld.corpus.formats.table_head import delimiter_of
 WEB_OF_SCIENCE = re.compile(
     rb"\s*(?:FN [^\n]*\n\s*VR [0-9]|(?:FN [^\n]*\n)?PT [A-Z][ \t]*\r?\n(?:[A-Z][A-Z0-9] |UT))"
 )
-#: First line of a work in the format of PubMed, which ERIC uses too.
+#: First line of a reference in the format of PubMed, which ERIC uses too.
 PUBMED = re.compile(rb"\s*(?:PMID *- ?[0-9]+|OWN *- ?ERIC)[ \t]*\r?\n")
 ENDNOTE = re.compile(rb"\s*%0 [A-Z][^\n]*\n%[A-Z0-9@+~] ")
 REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID|A1|T1|JF|YR|AB) ")
-#: Some programs write lines "Name: value" before the first work.
+#: First lines of a RIS file. Some programs write lines "Name: value" before the first reference.
 RIS = re.compile(rb"\s*(?:[A-Z][A-Za-z ]*:[^\n]*\n\s*){0,8}TY  ?- ")
 _ENTRY = (
     rb"@(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
 )
 BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
 
-#: The pattern must not backtrack, because files of blanks would then take quadratic time.
+#: Pattern of blanks, processing instructions and comments before the root element of XML. It must not
+#: backtrack, because a file of blanks would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
-#: Excludes document types that contain declarations ("[").
+#: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
 PUBMED_XML = re.compile(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
@@ -34,11 +35,11 @@ JATS = re.compile(
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
-#: Start of a web page of articles exported by Factiva.
+#: First lines of a web page of articles exported by Factiva.
 FACTIVA = re.compile(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
 )
-#: Excludes text in vertical format, with one word and its tags per line.
+#: First lines of a file of elements <DOC>. Text with one word and its tags per line does not match.
 DOC = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
@@ -46,7 +47,7 @@ DOC = re.compile(
     re.I,
 )
 
-#: First line of a chat.
+#: First line of a chat exported by WhatsApp.
 CHAT = re.compile(
     rb"(?:\xe2\x80\x8e|\xef\xbb\xbf)*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d(?:[:.]\d\d)?"
     rb"(?:(?: |\xe2\x80\xaf)[AaPp]\.?[Mm]\.?)?(?:\]| -) [^\n]*\n"
@@ -54,19 +55,19 @@ CHAT = re.compile(
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
-#: Header of a message: lines "Name: value", possibly folded, then a blank line or the end.
+#: Header of a mail message: lines "Name: value", which may be folded, then a blank line or the end.
 MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
 _HEADER = re.compile(
     rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
     rb"|xref|nntp-posting-host|organization|lines|content-type):",
     re.I | re.M,
 )
-#: Minimum number of distinct usual header names in a message.
+#: Minimum number of different usual header names by which a mail message is detected.
 _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return True if a file begins with a message header: From, and another usual field.
+    """Return True if a file begins like a mail message, with From and another usual header.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def is_message(head: bytes, name: str) -> bool:
 
 
 def is_table(head: bytes, name: str) -> bool:
-    """Return True if the first lines look like the header and records of a table.
+    """Return True if the first lines of a file look like the header and records of a table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""JSON lines (one object per line), and JSON arrays of objects or strings, with text fields.
+"""Readers for JSON lines (one object per line), and for JSON arrays of objects or strings.
 
 The elements of an array are decoded one by one, so that memory holds one element and a block of the
 file, whatever the size of the array. An error between elements ends the reading, because the start
@@ -18,18 +18,19 @@ from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, 
 from pysgrld.corpus.formats.text_fields import chosen, joined, of_json, with_nested_names
 from pysgrld.corpus.lines import Lines, undecodable
 
-#: Number of array elements, or of bytes of text, at which a batch is full.
+#: A batch of documents is full if it has `TOGETHER` array elements or `SIZE` bytes of text.
 TOGETHER, SIZE = 256, 2**20
-#: Maximum number of characters of a text that is given as words with their counts.
+#: Maximum number of characters of a text that is built from words and their counts.
 _LARGEST = 2**26
 _MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per object, empty if the text is null; skip blank lines.
+    """Yield one document for each object in a file of JSON lines; skip blank lines.
 
-    If the file is one object over several lines, that object is a document if it has a text;
-    otherwise the objects in its first list of objects are the documents.
+    If the text of an object is null, the document is empty. If the file is one object over several
+    lines, the object is a document if it has a text; otherwise the objects in its first list of
+    objects are the documents.
     """
     what = contents_of(source.head, context.wanted.text or ())
     if what != LINES:
@@ -38,7 +39,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
-        if not block:  # the line exceeded the limit, which was already reported
+        if not block:  # the line was too long, as already reported
             batch.refuse(BadDocument(), source.line)
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
@@ -60,15 +61,15 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element, empty if the text is null.
+    """Yield one document for each element of a JSON array; it is empty if the text is null.
 
-    The line of a document is the number of its element, from 1.
+    The line number of a document is the 1-based number of its element.
     """
     return _read_elements(source, context, ARRAY)
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield one document per element of an array or of a list within an object, or per object."""
+    """Yield one document for each element of an array, or of a list within an object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
@@ -97,12 +98,12 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
 
 
 def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
-    """Return the text of a record in UTF-8, empty if it is null.
+    """Return the text of a record in UTF-8; it is empty if the text is null.
 
     Raises
     ------
     BadDocument
-        If the record is no object, has none of the fields, or has a field that is no text.
+        If the record is not an object, has none of the fields, or a field is not a text.
     """
     if not isinstance(value, dict):
         raise BadDocument("not an object", "JSON, but not an object with fields")
@@ -112,7 +113,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         len(fields) == 1
         and type(text := value.get(fields[0])) is str
         and not value.get("truncated")
-    ):  # true for most records
+    ):  # a fast path for most records
         return _utf8(text, fields[0])
     texts = {
         field: text
@@ -122,7 +123,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     }
     parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
     if not texts and any(not isinstance(parent, dict | list) for parent in parents):
-        return b""  # an element that is a link or null, not an object
+        return b""  # the parent of the text field is a link or null
     if not texts:
         raise BadDocument(
             "field missing",
@@ -136,12 +137,14 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # the tweet's "text" is shortened
+        texts["text"] = long["full_text"]  # "text" has only the beginning of a long tweet
     return joined(_utf8(text, field) for field, text in texts.items())
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:
-    """Return the value at a path of names; a list on the path gives the values of its elements.
+    """Look up a nested value by the names on the path to it.
+
+    If a value on the path is a list, the values in all of its elements are returned.
 
     Parameters
     ----------
@@ -164,12 +167,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the names of kept fields that are paths to nested values, such as user.name."""
+    """Return the names of wanted fields that are paths to nested values, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a record with the values at wanted paths added as fields; lists are joined."""
+    """Return a record with nested values that are wanted as additional fields; lists are joined."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
@@ -184,9 +187,12 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens or pages, or of words with positions or counts; else None."""
+    """Build a text from a list of tokens or pages, or from words with positions or counts.
+
+    Return None for any other value.
+    """
     if isinstance(value, list):
-        # in Telegram's messages, a link or name is an object that has a text
+        # Telegram writes a message as a list of texts and of objects that have a text.
         value = [part.get("text") if isinstance(part, dict) else part for part in value]
         if not all(isinstance(token, str) for token in value):
             return None
@@ -204,7 +210,7 @@ def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
 
 
 def _utf8(text: Any, field: str) -> bytes:
-    """Return the value of a text field in UTF-8."""
+    """Return the value of a text field, or the text built from a list or object, in UTF-8."""
     if text is None:
         return b""
     if isinstance(text, list | dict):

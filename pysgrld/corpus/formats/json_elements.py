@@ -1,4 +1,4 @@
-"""Elements of a JSON array, or of a list within a JSON object, decoded one at a time."""
+"""Decoder that reads the elements of a JSON array, or of a list in an object, one at a time."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, Log
 
-#: Kinds of files: one object per line, an array, a list within an object, an object that is a
-#: document.
+#: Kinds of JSON files: lines with an object each, an array, an object with a list of documents, and
+#: an object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: An error more than this number of characters before the data's end is not due to an incomplete
-#: element.
+#: An error nearer than this number of characters to the end of the data read so far may be due to an
+#: incomplete element, so that more data is read.
 _CERTAIN = 32
-#: Maximum depth to which nested objects are searched for a list.
+#: Maximum depth of nested objects in which a list of documents is searched.
 _DEEPEST = 8
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
-#: The assignment before an array in an archive of Twitter.
+#: Pattern of the assignment to a variable that precedes the array in an archive of Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
-#: Usual names of a chat's list of people.
+#: Usual names of the list of people in an export of a chat.
 _PEOPLE = ("participants", "members", "users")
-#: Start of a list of documents with a usual name, which is found even in an incomplete line.
+#: Pattern of the start of a list of documents with a usual name. It matches even if the line is
+#: incomplete.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
     rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'
@@ -39,7 +40,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Classify a file that begins with a JSON object: `LINES`, `WITHIN` or `OBJECT`.
+    """Detect whether a file that begins with a JSON object is `LINES`, `WITHIN` or `OBJECT`.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
     try:
         walk.character()
         path = walk.enter()
-    except CorpusError:  # the head may be incomplete
+    except CorpusError:  # the first bytes may end too early
         path = None if is_whole else ""
     names = names or walk.names
     is_text = any(f in names for f in fields) if fields else usual(names, NAMES) is not None
@@ -81,12 +82,12 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
 
 
 class Elements:
-    """Decoder of the elements of a JSON file; it reads more text when needed.
+    """Decoder of the elements of a JSON file, which reads more of the file when needed.
 
     Attributes
     ----------
     ready : str
-        Characters that were read; the characters before position `at` are used already.
+        Characters that were read. The decoder has used those before position `at`.
     ended : bool
         Whether the file was read to its end.
     taken : int
@@ -104,7 +105,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Return a decoder for the first bytes of a file, which may end within an element."""
+        """Create a decoder for the first bytes of a file, the last element of which may be incomplete."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []
@@ -117,7 +118,7 @@ class Elements:
         return reader
 
     def elements(self, what: str, log: Log) -> Iterator[tuple[Any, int]]:
-        """Yield the decoded elements, and the number of characters of each.
+        """Yield each decoded element with its number of characters.
 
         Parameters
         ----------
@@ -148,17 +149,20 @@ class Elements:
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "there is text after the end of the array; give a single array, or JSON lines"
             raise self.fault(problem, self.taken)
-        for _ in self.blocks:  # read to the end, so that the digest covers the whole file
+        for _ in self.blocks:  # read the whole file for its digest
             pass
 
     def enter(self, depth: int = 0) -> str | None:
-        """Move to the first list of objects in the object at the current position; return its path."""
+        """Go to the first list of objects in the object at the current position.
+
+        Return the path of names to the list, or None if the object has no such list.
+        """
         self.at += 1
         while self.character() == '"':
             name, _ = self.element()
             self.names += [name] * (not depth)
             self.character()
-            self.at += 1  # the colon
+            self.at += 1  # skip the colon
             begin = self.character()
             if begin == "[" and self._holds_objects() and not self._is_of_people(name):
                 return str(name)
@@ -173,7 +177,7 @@ class Elements:
         return None
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True if a list is a chat's list of people, followed by its list of messages."""
+        """Return True if a list has the people of a chat, and a list of messages follows it."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:
@@ -202,12 +206,12 @@ class Elements:
         self.at += 1
 
     def element(self) -> tuple[Any, int]:
-        """Decode the next element, reading more text while the element may be incomplete."""
+        """Decode the next element, and return it with its number of characters."""
         self.character()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                # a number at the end of the text read so far may continue in the next block
+                # A number at the end of the data may continue in the next block.
                 if end < len(self.ready) or self.ended:
                     length, self.at = end - self.at, end
                     self.taken += 1
@@ -225,10 +229,10 @@ class Elements:
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(f"more than {self.limit} bytes (--max-line)")
-            self.more(held)  # double the text, so that a long element is decoded only a few times
+            self.more(held)  # doubling the data limits the number of attempts
 
     def character(self) -> str:
-        """Return the next non-blank character, which stays unread; empty at the end."""
+        """Skip blanks, and return the next character without skipping it, or "" at the end."""
         while True:
             match = _BLANK.match(self.ready, self.at)
             self.at = match.end() if match else self.at
@@ -237,7 +241,7 @@ class Elements:
             self.more()
 
     def more(self, characters: int = 1) -> None:
-        """Read the given number of further characters or more, or the rest of the file."""
+        """Read at least the given number of further characters, or the rest of the file."""
         parts, size = [self.ready[self.at :]], 0
         while size < characters and not self.ended:
             block = next(self.blocks, b"")
@@ -250,6 +254,6 @@ class Elements:
         self.ready, self.at = "".join(parts), 0
 
     def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return an error that names an element by its number, counted from 1; by default the next."""
+        """Return an error about an element, by default the next one, that names its 1-based number."""
         number = self.taken + 1 if element is None else element
         return CorpusError(f"element {number}: {problem}", self.label)

@@ -1,7 +1,8 @@
-"""Messages of mail and news: one per file (.eml, maildir, 20 Newsgroups) or many in an mbox.
+"""Readers for messages of mail and news: files with one message, and mbox files with many.
 
-Python's email package decodes them. The text is the body: its plain text, else the visible text of its
-HTML page. Attachments are left out.
+Files with one message are .eml files, maildirs and 20 Newsgroups. Python's email package decodes
+messages. The text of a document is the plain text in the body, or else the visible text of the HTML
+page in the body. Attachments are left out.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from pysgrld.corpus.formats.text_fields import MAIL_TITLE
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 
-#: Names of the headers that become fields, in addition to the field `body`.
+#: Names of the headers of a message that become fields. The text becomes the field `body`.
 _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
 )
-#: First line of a message in an mbox; a blank line must precede it.
+#: Pattern of the first line of a message in an mbox file, which a blank line must precede.
 _FROM = re.compile(rb"From (?:.*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n?")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _ENCODED = ("base64", "quoted-printable")
 
 
 def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
-    """Return the body and the headers of a message.
+    """Parse a message, and return its text and headers as fields.
 
     Raises
     ------
     BadDocument
-        If its text is not in the encoding that it declares.
+        If the text is not in the encoding that the message declares.
     """
     parsed = email.message_from_bytes(data, policy=email.policy.compat32)
     record: dict[str, Any] = {"body": _body(parsed, options)}
@@ -51,12 +52,12 @@ def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
 
 
 def mbox(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each message of an mbox."""
+    """Yield one document for each message of an mbox file."""
     yield from texts_of(_messages(context, source), source, context, "message", title=MAIL_TITLE)
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the messages of an mbox with their numbers."""
+    """Yield the number and the fields of each message in an mbox file."""
     number, limit = 0, context.options.max_line
     lines: list[bytes] = []
     size, blank = 0, True
@@ -88,7 +89,7 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _body(parsed: Message, options: CorpusOptions) -> str:
-    """Return the text of a message: its plain text, or else the text of its HTML pages."""
+    """Return the plain text of a message or, if it has none, the text of its HTML pages."""
     plain: list[str] = []
     pages: list[str] = []
     for part in parsed.walk():
@@ -106,17 +107,17 @@ def _body(parsed: Message, options: CorpusOptions) -> str:
 
 
 def _text(part: Message, options: CorpusOptions) -> str:
-    """Decode the text of a message part.
+    """Decode the text of one part of a message.
 
     Raises
     ------
     BadDocument
-        If it is neither in the encoding that it declares nor UTF-8.
+        If the text is neither in the declared encoding nor UTF-8.
     """
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # --encoding has already converted parts without transfer encoding to UTF-8
+    # If --encoding is given, parts without a transfer encoding were converted to UTF-8 before.
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:
@@ -128,7 +129,7 @@ def _text(part: Message, options: CorpusOptions) -> str:
 
 
 def _header(value: Any) -> str | None:
-    """Return a header as text, or None if it is missing."""
+    """Decode a header to text; return None if the header is missing or empty."""
     if value is None:
         return None
     try:
@@ -140,7 +141,7 @@ def _header(value: Any) -> str | None:
 
 
 def _time(value: str | None) -> datetime | None:
-    """Return the time in a header, or None if it is missing or invalid."""
+    """Parse the date in a header; return None if it is missing or invalid."""
     try:
         return None if value is None else parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

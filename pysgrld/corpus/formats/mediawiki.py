@@ -1,9 +1,9 @@
-"""MediaWiki XML dumps as downloaded, of any version and language; their articles are documents.
+"""Reader for XML dumps of MediaWiki, such as Wikipedia's; articles become documents.
 
-An article is a page of namespace 0 that has text and is no redirect; if a page has several
-revisions, the last one counts. Expat parses block by block, so memory is bounded by a page. A
-document type is refused before anything that it declares is read: dumps have none, and all attacks
-by XML need one.
+An article is a page of namespace 0 that has text and is no redirect. If a page has several
+revisions, the last revision counts. Expat parses the dump block by block, so that only one page is
+in memory. A document type is refused before its declarations are read: dumps have no document type,
+and all attacks by XML need one.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Number of bytes of wikitext in a batch, and of bytes that expat parses at a time.
+#: `BATCH`: number of bytes of wikitext in a batch of articles. `PIECE`: number of bytes that expat
+#: parses at a time.
 BATCH = PIECE = 2**20
-#: The root element must begin within this number of bytes. They are parsed in small pieces, so that
-#: entities declared in one piece cannot expand.
+#: The root element must begin within the first `PROLOG` bytes. They are parsed in pieces of
+#: `PROLOG_PIECE` bytes, so that entities declared in one piece cannot expand.
 PROLOG, PROLOG_PIECE = 2**16, 64
-#: Maximum depth of nested elements; dumps nest six.
+#: Maximum depth of nested elements. Dumps have a depth of six.
 DEPTH = 32
-#: Maximum number of bytes of a title, name or model.
+#: Maximum number of bytes of an element other than the text of a page, such as a title.
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Elements with text to collect, each with its depth.
+#: Depth and name of each element with text that is needed.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
-#: Namespaces without articles, by their English names, which every wiki accepts.
+#: Numbers of the namespaces without articles, and their English names, which every wiki accepts.
 ENGLISH = {
     -2: "Media",
     -1: "Special",
@@ -53,11 +54,11 @@ ENGLISH = {
     14: "Category",
     15: "Category talk",
 }
-#: Numbers of the namespaces of files and categories, the same in all wikis.
+#: Numbers of the namespaces of files and of categories, which are the same in all wikis.
 FILE, CATEGORY = 6, 14
 
-#: Names of the file namespace in many wikis. A dump lists its own names, but texts may use older
-#: names, and excerpts those of another wiki. (Pictures are also recognised by ".jpg".)
+#: Names of the namespace of files in many wikis. A dump lists the current names of its wiki, but texts
+#: may use older names, or names of other wikis. (Pictures are also recognised by ".jpg".)
 FILES = """
     Image Media Datei Bild Fichier Archivo Imagen Ficheiro Arquivo Imagem Immagine Bestand Afbeelding
     Plik Grafika Fil Billede Tiedosto Kuva Soubor Obrázok Súbor Slika Datoteka Fájl Kép Fișier
@@ -73,15 +74,15 @@ CATEGORIES = """
 
 _REDIRECT = re.compile(r"\s*#\s*redirect\b\s*:?\s*\[\[", re.IGNORECASE)
 _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
-#: Redirect in another language, such as "#WEITERLEITUNG [[Ziel]]" or "#đổi hướng [[...]]": one or
-#: two words, a link, and hardly any text after it.
+#: Pattern of a redirect in any language, such as "#WEITERLEITUNG [[Ziel]]" or "#đổi hướng [[...]]":
+#: one or two words, and a link.
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
-#: Maximum number of characters after a redirect's link; articles have more.
+#: Maximum number of characters after the link of a redirect. Articles have more.
 _MOST_AFTER = 200
 
-#: Named characters of HTML: space characters become " ", soft hyphens are dropped.
+#: Named entities of HTML with their characters. Any space becomes " ", and soft hyphens are dropped.
 _ENTITIES = [
     (name, " " if chr(code).isspace() else chr(code).replace("\xad", ""))
     for name, code in name2codepoint.items()
@@ -89,13 +90,13 @@ _ENTITIES = [
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article in wikitext, with the function that removes its markup.
+    """Yield one document per article as wikitext, with a function that removes the markup.
 
     Raises
     ------
     CorpusError
-        If the file is no dump, or is truncated or damaged. The message names the line, and the
-        number of articles before it.
+        If the file is not a dump, or is truncated or damaged. The message has the line number, and
+        the number of articles before the line.
     """
     dump = _Dump(source, context)
     fed = 0
@@ -106,7 +107,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # the parser keeps all input from the start of an unfinished tag or comment
+                # The parser keeps all data from the start of an unfinished tag or comment.
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
@@ -133,7 +134,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _Dump:
-    """State of reading a dump: the parser, and the articles of the current batch.
+    """Parser of a dump, which collects the articles of the current batch.
 
     Attributes
     ----------
@@ -158,7 +159,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # name of the field that is being collected
+        self.inside = ""  # name of the element with text that is being read
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()
@@ -170,12 +171,12 @@ class _Dump:
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def feed(self, piece: bytes) -> None:
-        """Parse the next bytes of the dump; no bytes mean the end of the dump.
+        """Parse the next bytes of the dump, or finish parsing if ``piece`` is empty.
 
         Raises
         ------
         CorpusError
-            If it is no XML, or no dump.
+            If the data is not XML, or not a dump.
         """
         try:
             self.parser.Parse(piece, not piece)
@@ -191,14 +192,14 @@ class _Dump:
             raise CorpusError(problem, self.label, error.lineno) from None
 
     def batch(self) -> Texts:
-        """Return the articles of the current batch, and start a new batch."""
+        """Return the articles collected in the current batch, and start a new batch."""
         fields = self.fields.fields()
         texts = Texts(self.documents, self.label, self.lines, self.clean, fields, self.page_numbers)
         self.documents, self.lines, self.page_numbers, self.size = [], [], [], 0
         return texts
 
     def error(self, message: str) -> CorpusError:
-        """Return an error at the parser's current position."""
+        """Return an error with the line number that the parser has reached."""
         return CorpusError(message, self.label, self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
@@ -220,7 +221,7 @@ class _Dump:
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
-            # dumps mark redirects from schema version 0.4 on
+            # From schema version 0.4 on, dumps mark redirects.
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self.error(
@@ -242,7 +243,7 @@ class _Dump:
             self.parser.CharacterDataHandler = None
             value = b"".join(self.parts)
             self.parts, self.inside = [], ""
-            if name == "text":  # a later revision's text replaces that of an earlier one
+            if name == "text":  # a later revision replaces an earlier one
                 self.text = value
                 self.too_long = self.length > self.context.options.max_line
             elif name == "title":
@@ -319,7 +320,7 @@ class _Dump:
 
 
 def _whole(value: bytes) -> int:
-    """Parse the number of a namespace; return -1 if it is invalid."""
+    """Parse the number of a namespace; return -1 if the number is invalid."""
     try:
         return int(value)
     except ValueError:
@@ -327,15 +328,15 @@ def _whole(value: bytes) -> int:
 
 
 def is_redirect(text: str, local: bool) -> bool:
-    """Return True if a page is a redirect to another page.
+    """Return True if the text of a page is a redirect to another page.
 
     Parameters
     ----------
     text : str
         Start of the page's text: at least 1,000 characters, or all of it.
     local : bool
-        True if words other than "#REDIRECT" count too. Dumps since schema 0.4 mark redirects, so
-        they need no guess.
+        True if words of other languages instead of "#REDIRECT" count too. Dumps since schema 0.4
+        mark redirects, so that this guess is not needed.
     """
     if _REDIRECT.match(text):
         return True
@@ -344,23 +345,23 @@ def is_redirect(text: str, local: bool) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Normalise the name of a namespace, or the prefix of a title, for comparisons."""
+    """Normalise the name of a namespace, or the prefix of a title, so that they can be compared."""
     return name.replace("_", " ").strip().casefold()
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Return the number of each namespace by name; names are the dump's and the English ones."""
+    """Map the names of namespaces, in English and in the language of the dump, to their numbers."""
     keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
     return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 
 
 def stripper(named: dict[int, str]) -> Stripper:
-    """Return an object that removes markup from a wiki's texts.
+    """Return an object that removes the markup from wikitext.
 
     Parameters
     ----------
     named : dict of int to str
-        The dump's own names of its namespaces.
+        Names of the namespaces in the language of the dump.
     """
     files, categories = FILES.split(), CATEGORIES.split()
     files += [ENGLISH[FILE], named.get(FILE, "")]
@@ -369,7 +370,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return names as editors write them: unchanged, in lower case, or with a small first letter."""
+    """Return the spellings of names that texts may use: unchanged or with small letters."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

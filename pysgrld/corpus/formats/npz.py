@@ -1,7 +1,7 @@
-"""SciPy's .npz of a sparse matrix with documents in rows, which is a zip archive of arrays.
+"""Reader for sparse matrices of counts that SciPy has written (.npz), with a row per document.
 
-Every array is streamed, so that memory does not depend on the size of the file, packed or unpacked;
-and nothing is ever unpickled.
+The file is a zip archive of arrays. Every array is read in small parts, so that memory does not
+depend on the size of the file. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _HEADER = re.compile(
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: Maximum number of entries, or of documents, in memory at a time.
+#: Maximum number of entries, and of row pointers, that are in memory at a time.
 PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the header, and find the words; iteration over the result then reads the entries."""
+    """Check the size of the matrix, and read the words; return an object that then reads the counts."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -65,7 +65,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # only row pointers prove the number of rows; a wrong number could otherwise fill the disk
+    # Only row pointers prove the number of rows. Otherwise, empty documents up to a wrong number
+    # could fill the disk.
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -73,7 +74,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
-    """Open the archive; errors due to damage while it is open become an error with the file's name."""
+    """Open the archive for a ``with`` block, and turn errors due to damage into a `CorpusError`."""
     if source.path is None or not is_file(source.path):
         raise CorpusError(
             "an .npz file cannot be read from a pipe; give the file's name", source.label
@@ -97,7 +98,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:
-    """Open an archive or a member; turn any error that damage may cause into `_WrongError`."""
+    """Open an archive or a member of it, and turn any error due to damage into a `_WrongError`."""
     try:
         return open_it(source)
     except Exception as error:
@@ -105,17 +106,17 @@ def _tried(open_it: Callable[[T], U], source: T) -> U:
 
 
 def _damaged(error: Exception) -> str:
-    """Return the message about a damaged archive, given the error that arose."""
+    """Return the message for the user about an error that a damaged archive has caused."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return f"the .npz is damaged ({reason[:100]}); write it again"
 
 
 class _WrongError(Exception):
-    """Error for an invalid archive; the message states the cause."""
+    """Error for an invalid archive, with the cause as its message but without the file's name."""
 
 
 class _Member:
-    """An array in the archive, which is read sequentially."""
+    """Reader of an array in the archive, from its first value to the last."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
         self.name = f"{name}.npy"
@@ -141,13 +142,13 @@ class _Member:
             )
 
     def length(self) -> int:
-        """Number of values in a vector."""
+        """Return the number of values, if the array is a vector."""
         if len(self.shape) != 1:
             raise _WrongError(f"{self.name} is not a vector; {_ADVICE}")
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read the next n values; after the last value, the checksum is compared."""
+        """Read the next n values; reading the last value also checks the checksum of the array."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} is incomplete; the file is damaged")
@@ -155,7 +156,7 @@ class _Member:
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
-    """Return the storage format of the matrix, and its numbers of documents and words."""
+    """Read the storage format of the matrix, its number of rows and its number of columns."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
         raise _WrongError(f"format.npy does not name a sparse format; {_ADVICE}")
@@ -176,7 +177,7 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
 
 
 def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[Entries]:
-    """Yield all entries in storage order."""
+    """Yield all entries of the matrix in the order in which they are stored."""
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     with _opened(source) as archive:
@@ -188,7 +189,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
             rows, columns = (second, first) if form == "csc" else (first, second)
             yield _checked(rows, columns, data.take(len(rows)), documents, words)
             done += len(rows)
-            # progress is reported as if the file were read from end to end
+            # Progress is reported as if the file were read sequentially.
             if source.on_read is not None:
                 now = max(reported, size * done // data.length())
                 source.on_read(now - reported)
@@ -200,7 +201,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield row and column ids of a matrix stored in compressed rows or columns."""
+    """Yield the index of each entry along the compressed axis, and its index along the other axis."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
@@ -231,7 +232,7 @@ def _compressed(
 def _coordinates(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield row and column ids of a matrix stored in coordinate form."""
+    """Yield the row and the column of each entry of a matrix in coordinate format."""
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
@@ -244,7 +245,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Check ids and counts, and return them as entries."""
+    """Raise an error for invalid rows, columns or counts, or return them as entries."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             i = int(np.argmax((ids < 0) | (ids >= size)))
