@@ -155,7 +155,7 @@ def result(folder, run="run"):
 def sign_again(folder, change=None, **changes):
     """Write a manifest that is complete and matches the state, but has other claims."""
     content = read_manifest(folder)
-    content["files"] = {"state.safetensors": digest_of(folder / "state.safetensors")._asdict()}
+    content["files"] = {name: digest_of(folder / name)._asdict() for name in content["files"]}
     content |= changes
     if change is not None:
         change(content)

@@ -24,7 +24,7 @@ from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
 from pysgrld.run.schema import NATURAL, fits, misfit, shortened
-from pysgrld.run.tensors import StoredArrays
+from pysgrld.run.tensors import JoinedArrays
 from pysgrld.types import Array, Documents
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class RunRecord:
     def is_copied(self, name: str) -> bool:
         """Return True if each access to this array of the checkpoint returns a copy."""
         arrays = self._checkpoint().arrays
-        return isinstance(arrays, StoredArrays) and arrays.is_large(name)
+        return isinstance(arrays, JoinedArrays) and arrays.is_large(name)
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:

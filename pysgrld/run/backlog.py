@@ -90,6 +90,7 @@ class Backlog:
         keep: int,
         spared: int | None,
         invariants: Mapping[str, Invariant],
+        training: Mapping[str, Array],
     ) -> Path:
         """Write a checkpoint, after all writes that are waiting.
 
@@ -107,7 +108,7 @@ class Backlog:
                 f"{self._errors[SAMPLES]}"
             )
         folder = self.run.save_checkpoint(
-            step, arrays, meta, keep=keep, spared=spared, invariants=invariants
+            step, arrays, meta, keep=keep, spared=spared, invariants=invariants, training=training
         )
         self.flush()
         return folder

@@ -26,7 +26,7 @@ from pysgrld.run import jsonio
 from pysgrld.run.files import Written, digest_of, parse_step, read_small
 from pysgrld.run.identity import Identity, mismatch
 from pysgrld.run.machine import RELEASE
-from pysgrld.run.tensors import NONE, DamagedError, load, violation
+from pysgrld.run.tensors import NONE, DamagedError, JoinedArrays, load, violation
 from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
@@ -38,6 +38,8 @@ FORMAT, SCHEMA = "sgmc-checkpoint", 1
 
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"
+#: Name of the file of arrays that did not change since training ended, if a checkpoint has any.
+TRAINING = "training.safetensors"
 
 #: Operating-system errors that show a damaged file, not one that is just unreadable at present.
 _BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
@@ -73,7 +75,7 @@ class CheckpointReport(NamedTuple):
     written : str
         UTC time at which it was written.
     size : int
-        Size of its state file in bytes.
+        Size of its arrays' files in bytes.
     tensors : dict
         dtype and shape of each array.
     meta : dict
@@ -147,16 +149,23 @@ def read_checkpoint(
         If it was written by a newer sgmc, or cannot be opened by this user.
     """
     manifest = read_manifest(folder)
-    path = folder / STATE
-    try:
-        arrays = load(
-            path,
-            digests(manifest, "files")[STATE],
-            manifest["tensors"],
-            lambda name, array: violation(name, array, invariants, finite=True),
+    parts = []
+    for name, written in digests(manifest, "files").items():
+        try:
+            parts.append(
+                load(
+                    folder / name,
+                    written,
+                    lambda name, array: violation(name, array, invariants, finite=True),
+                )
+            )
+        except OSError as error:
+            raise damage(folder / name, error) from error
+    described = {name: entry for part in parts for name, entry in part.described.items()}
+    if described != manifest["tensors"] or len(described) != sum(map(len, parts)):
+        raise DamagedError(
+            f"{folder / STATE}: names, types or shapes of arrays differ from the manifest"
         )
-    except OSError as error:
-        raise damage(path, error) from error
     if run_identity is not None and (
         manifest["identity"] != run_identity.digest
         or Identity(manifest["config"]).digest != run_identity.digest
@@ -168,12 +177,12 @@ def read_checkpoint(
         raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
     # Without the lock, another process may have deleted the folder by now. The arrays are verified.
     with contextlib.suppress(OSError):
-        extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
+        extra = {entry.name for entry in folder.iterdir()} - {*manifest["files"], MANIFEST}
         if extra:
             logger.warning(
                 "%s: ignored files that sgmc did not write: %s", folder, ", ".join(sorted(extra))
             )
-    return Checkpoint(manifest["step"], arrays, manifest["meta"], folder)
+    return Checkpoint(manifest["step"], JoinedArrays(*parts), manifest["meta"], folder)
 
 
 def newest(
@@ -298,20 +307,21 @@ def _report(
         manifest = read_manifest(folder)
         report = report._replace(
             written=str(manifest["written"]),
-            size=manifest["files"][STATE]["size"],
+            size=sum(written.size for written in digests(manifest, "files").values()),
             tensors=manifest["tensors"],
             meta=manifest["meta"],
         )
         if whole:
             read_checkpoint(folder, None, invariants)
             return report._replace(verified=True)
-        path = folder / STATE
-        if path.stat(follow_symlinks=False).st_size != report.size:
-            return report._replace(problem=f"{path}: the size differs from the manifest")
+        for name, written in digests(manifest, "files").items():
+            path = folder / name
+            if path.stat(follow_symlinks=False).st_size != written.size:
+                return report._replace(problem=f"{path}: the size differs from the manifest")
     except (DamagedError, CheckpointError) as error:
         return report._replace(problem=str(error))
     except OSError as error:
-        return report._replace(problem=f"{folder}: {error.strerror or error}")
+        return report._replace(problem=f"{error.filename or folder}: {error.strerror or error}")
     return report
 
 
@@ -424,7 +434,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path}: records step {content['step']}, but is in the folder {folder.name}"
         )
     for name in content["files"]:
-        if name != STATE:
+        if name not in (STATE, TRAINING):
             raise DamagedError(f"{path}: lists an unknown file {str(name)[:80]!r}")
     if STATE not in content["files"]:
         raise DamagedError(f"{path}: does not list {STATE}")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import NumericalError, OutputError
+from pysgrld.errors import CheckpointError, NumericalError, OutputError
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import (
     CORRUPT,
@@ -24,13 +24,17 @@ from pysgrld.run.checkpoint_read import (
     REPLACED,
     SCHEMA,
     STATE,
+    TRAINING,
     checkpoint_folders,
+    digests,
     folder_step,
     read_checkpoint,
     read_manifest,
     seal,
 )
 from pysgrld.run.files import (
+    Written,
+    digest_of,
     fail_point,
     fsync_folder,
     remove_folder,
@@ -40,16 +44,17 @@ from pysgrld.run.files import (
     step_name,
     temporary_name,
     write_new,
+    written_form,
 )
 from pysgrld.run.identity import Identity
 from pysgrld.run.machine import RELEASE
-from pysgrld.run.tensors import DamagedError, describe, encode, violation
+from pysgrld.run.tensors import NONE, DamagedError, describe, encode, violation
 from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
 #: Names of the files of a checkpoint.
-FILES = (STATE, MANIFEST)
+FILES = (STATE, TRAINING, MANIFEST)
 #: Keys of a manifest with equal values in two checkpoints of the same state.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
@@ -62,6 +67,7 @@ def commit(
     run_identity: Identity,
     tables: Callable[[], dict[str, Any]],
     invariants: Mapping[str, Invariant],
+    training: Mapping[str, Array] = NONE,
 ) -> Path:
     """Write a checkpoint durably, and return the checkpoint's folder.
 
@@ -80,6 +86,9 @@ def commit(
     invariants : mapping
         Additional conditions on the arrays, by pattern of array names; all floats must be finite in
         any case.
+    training : mapping, optional
+        Arrays that did not change since training ended: if an earlier checkpoint has a file of
+        them, both checkpoints share it.
 
     Raises
     ------
@@ -90,7 +99,8 @@ def commit(
     ValueError
         If `arrays` or `meta` have a type or value that the format does not support.
     """
-    for name, array in arrays.items():
+    every = {**arrays, **training}
+    for name, array in every.items():
         if problem := violation(name, array, invariants, finite=True):
             raise NumericalError(f"step {step}: {problem}")
     manifest: dict[str, Any] = {
@@ -102,7 +112,7 @@ def commit(
         "step": step,
         "identity": run_identity.digest,
         "config": run_identity.fields,
-        "tensors": describe(arrays),
+        "tensors": describe(every),
         "meta": dict(meta),
         "files": {},
         "append": {},
@@ -114,8 +124,13 @@ def commit(
     fail_point("checkpoint.mkdir")
     temporary.mkdir()
     try:
-        written = write_new(temporary / STATE, encode(arrays), "state")
-        manifest["files"] = {STATE: written._asdict()}
+        written = {STATE: write_new(temporary / STATE, encode(arrays), "state")}
+        if training:
+            path = temporary / TRAINING
+            written[TRAINING] = _link(path, training) or write_new(
+                path, encode(training), "training"
+            )
+        manifest["files"] = {name: file._asdict() for name, file in written.items()}
         manifest.update(tables())
         write_new(temporary / MANIFEST, [seal(manifest)], "manifest")
         fsync_folder(temporary, "checkpoint")
@@ -130,6 +145,23 @@ def commit(
     with contextlib.suppress(OSError):
         replace_file(final.parent / "latest", [f"{final.name}\n".encode()], "hint")
     return final
+
+
+def _link(path: Path, arrays: Mapping[str, Array]) -> Written | None:
+    """Create a file of arrays as a hard link to an equal, undamaged file of a checkpoint.
+
+    Files of checkpoints never change, so each checkpoint stays complete if the other is removed or
+    either is copied. Return None, without a file, if there is no such file or link.
+    """
+    found = written_form(encode(arrays))
+    for _, folder in checkpoint_folders(path.parent.parent.parent):
+        with contextlib.suppress(DamagedError, CheckpointError, OSError):
+            for name, file in digests(read_manifest(folder), "files").items():
+                if file == found == digest_of(folder / name):
+                    fail_point("training.link")
+                    path.hardlink_to(folder / name)
+                    return found
+    return None
 
 
 def _replace(

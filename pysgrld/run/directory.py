@@ -433,27 +433,22 @@ class RunDirectory:
         keep: int,
         spared: int | None = None,
         invariants: Mapping[str, Invariant] = NONE,
+        training: Mapping[str, Array] = NONE,
     ) -> Path:
         """Write a checkpoint durably, so that it survives a power failure.
 
-        Write the sample and the metrics of an iteration before its checkpoint: `rewind` restores
-        these files to their state at the time when the checkpoint was written.
+        Write an iteration's sample and metrics first: `rewind` restores these files to their state
+        at this time.
 
         Parameters
         ----------
-        step : int
-            Number of iterations done.
-        arrays : mapping
-            All arrays that the next step needs, without NaN and infinity; names match
+        step, arrays, meta, invariants, training
+            As for `pysgrld.run.checkpoint_write.commit`; names of arrays match
             ``[a-z0-9_.]{1,64}``.
-        meta : mapping
-            Plain values in addition to the arrays, without NaN.
         keep : int
             Number of checkpoints to keep, this one included.
         spared : int, optional
             Iteration whose checkpoint is kept as well.
-        invariants : mapping
-            Additional conditions on the arrays, by shell pattern of their names.
 
         Raises
         ------
@@ -478,6 +473,7 @@ class RunDirectory:
                     "samples": self.samples.table(),
                 },
                 invariants,
+                training,
             )
         except OSError as error:
             good = next((str(path.name) for _, path in checkpoint_folders(self.path)), "none yet")

@@ -178,6 +178,16 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     return Written(size, digest.hexdigest())
 
 
+def written_form(pieces: Iterable[Buffer]) -> Written:
+    """Return the size and digest that a file of the given pieces would have."""
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        view = memoryview(piece)
+        digest.update(view)
+        size += view.nbytes
+    return Written(size, digest.hexdigest())
+
+
 def fsync_folder(path: Path, point: str) -> None:
     """Flush a folder to disk, so that its files' names are durable.
 

@@ -16,6 +16,7 @@ import math
 import mmap
 import os
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -324,10 +325,17 @@ class StoredArrays(Mapping[str, Array]):
         return raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
 
 
+class JoinedArrays(ChainMap[str, Array]):
+    """The arrays of several verified files, read like those of a single file."""
+
+    def is_large(self, name: str) -> bool:
+        """Return True if each access to an array reads it from its file."""
+        return any(part.is_large(name) for part in self.maps if isinstance(part, StoredArrays))
+
+
 def load(
     path: Path,
     expected: Written,
-    described: Mapping[str, Any] | None = None,
     violation_of: Callable[[str, Array], str | None] = lambda name, array: None,
 ) -> StoredArrays:
     """Verify a file by hashing all bytes and checking all arrays; return the arrays.
@@ -336,8 +344,6 @@ def load(
     ----------
     path : Path
     expected : Written
-    described : mapping, optional
-        Required dtype and shape of each array.
     violation_of : callable, optional
         Takes name and array; returns the problem of an array, or None if it has none.
 
@@ -363,8 +369,6 @@ def load(
             raise DamagedError(f"{path}: {error}") from None
         if digest.hexdigest() != expected.sha256:
             raise DamagedError(f"{path}: SHA-256 differs from the recorded one")
-    if described is not None and arrays.described != described:
-        raise DamagedError(f"{path}: names, types or shapes of arrays differ from the manifest")
     if problem:
         raise DamagedError(f"{path}: {problem}")
     return arrays

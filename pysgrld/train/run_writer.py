@@ -21,6 +21,7 @@ from pysgrld.run import RunDirectory
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
+from pysgrld.run.tensors import NONE
 from pysgrld.train.events import Reporter
 from pysgrld.types import Array, WordTotals
 
@@ -222,10 +223,11 @@ class RunWriter:
         meta = asdict(self.at)
         if isinstance(self.stream, OnePass):
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
-        arrays = self.chain.arrays() | self.posterior.arrays()
+        arrays, training = self.chain.arrays() | self.posterior.arrays(), NONE
         spared = self.chain.step if self.stage and spare_training else None
         if self.stage:
-            arrays |= self.stage.arrays(lambda chain: kept_form(chain, chain.sample()))
+            training = arrays
+            arrays = self.stage.arrays(lambda chain: kept_form(chain, chain.sample()))
         try:
             self.backlog.save_checkpoint(
                 self.step,
@@ -234,6 +236,7 @@ class RunWriter:
                 keep=keep,
                 spared=spared,
                 invariants=self.model.fitted.state_invariants,
+                training=training,
             )
         except GoneError:
             raise

@@ -211,8 +211,9 @@ def of_state(place: Path, rng: random.Random) -> str:
     said = forge_arrays(arrays, rng)
     state.write_bytes(b"".join(encode(arrays)))
     content = unseal(path, path.read_bytes())
-    content["files"] = {state.name: digest_of(state)._asdict()}
-    content["tensors"] = describe(arrays)
+    content["files"][state.name] = digest_of(state)._asdict()
+    training = state.with_name("training.safetensors")
+    content["tensors"] = describe(arrays | (view(training) if training.exists() else {}))
     path.write_bytes(seal(content))
     return f"state: {said}"
 

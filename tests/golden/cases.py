@@ -156,7 +156,9 @@ def _chain(path: Path, without: Collection[str] = ()) -> str:
     from pysgrld.models.samples import CELLS, TOKENS, TOPICS
     from pysgrld.run.tensors import view
 
-    arrays = sorted((n, a.tobytes()) for n, a in view(path).items() if n not in without)
+    training = path.with_name("training.safetensors")
+    kept = view(path) | (view(training) if training.exists() else {})
+    arrays = sorted((n, a.tobytes()) for n, a in kept.items() if n not in without)
     engine = zstandard.ZstdDecompressor()
     plain = (
         (n, engine.decompress(a) if n.endswith((CELLS, TOPICS, TOKENS)) else a) for n, a in arrays

@@ -339,6 +339,78 @@ def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
 # ---- looking
 
 
+# ---- arrays that two checkpoints share
+
+
+def refined(run: RunDirectory, step: int) -> Path:
+    """Save a checkpoint after the end of training at step 1, whose arrays did not change."""
+    return run.save_checkpoint(step, {"exact.z": np.array(step)}, {}, keep=9, training=arrays(1))
+
+
+def test_checkpoints_share_the_file_of_arrays_that_did_not_change(run: RunDirectory) -> None:
+    """Red with: a second copy of the arrays; a checkpoint that needs the folder of the other one."""
+    save(run, 1)
+    second, third = refined(run, 2), refined(run, 3)
+    files = (
+        folder(run, 1) / "state.safetensors",
+        *(p / "training.safetensors" for p in (second, third)),
+    )
+    assert len({path.stat().st_ino for path in files}) == 1
+    shutil.copytree(run.path, run.path.with_name("copy"))
+    for path in (folder(run, 1), second):
+        shutil.rmtree(path)
+    for whole in (third, run.path.with_name("copy") / "checkpoints" / third.name):
+        found = read_checkpoint(whole, None).arrays
+        assert sorted(found) == ["exact.z", "mean", "phi.g", "t"]
+        np.testing.assert_array_equal(found["mean"], arrays(1)["mean"])
+    report = verify_checkpoint(third)
+    assert report.verified
+    assert report.size == sum(path.stat().st_size for path in third.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("problem", ["no links", "damaged", "changed"])
+def test_arrays_that_cannot_be_shared_are_written_again(run: RunDirectory, problem: str) -> None:
+    """Red with: a link that must succeed; a link to a damaged file or to one of other values."""
+    save(run, 2 if problem == "changed" else 1)
+    first = next(run.path.glob("checkpoints/step-*/state.safetensors"))
+    if problem == "damaged":
+        data = bytearray(first.read_bytes())
+        data[-1] ^= 1
+        first.write_bytes(data)
+    if problem == "no links":
+        _failpoints.arm("training.link:EPERM")
+    second = refined(run, 3)
+    assert not first.samefile(second / "training.safetensors")
+    assert verify_checkpoint(second).verified
+    if problem == "damaged":
+        found = run.load_checkpoint(required=True)
+        assert found is not None
+        assert found.step == 3
+
+
+def test_a_damaged_or_lost_file_of_shared_arrays_is_named(run: RunDirectory) -> None:
+    """Red with: a check of the first file only; an array that two files have."""
+    second = refined(run, 2)
+    path = second / "training.safetensors"
+    path.rename(path.with_name("away"))
+    with pytest.raises(DamagedError, match=r"training\.safetensors: No such file"):
+        read_checkpoint(second, None)
+    assert "training.safetensors" in str(list_checkpoints(run.path)[0].problem)
+    path.write_bytes((second / "state.safetensors").read_bytes())
+    reseal(second, files={p.name: digest_of(p)._asdict() for p in second.glob("*.safetensors")})
+    with pytest.raises(DamagedError, match="names, types or shapes of arrays differ"):
+        read_checkpoint(second, None)
+
+
+def test_a_failed_write_of_shared_arrays_leaves_the_older_checkpoint(run: RunDirectory) -> None:
+    """Red with: a checkpoint that is committed without its second file."""
+    save(run, 2)
+    _failpoints.arm("training.write:ENOSPC")
+    with pytest.raises(WriteError, match="step 3 cannot be written"):
+        refined(run, 3)
+    assert names(run) == ["latest", "step-00000002"]
+
+
 def test_listing_reads_manifests_and_changes_nothing(run: RunDirectory) -> None:
     save(run, 1, 2)
     (folder(run, 1) / "manifest.json").write_text("{}")
