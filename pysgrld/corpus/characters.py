@@ -133,16 +133,29 @@ def tokens(text: str) -> Iterator[Token]:
     """
     for match in word_pattern().finditer(text):
         start = match.start()
-        for begin, end, word in _tokens_of(match[0]):
+        for begin, end, word in tokens_in_word(match[0]):
             yield Token(start + begin, start + end, word)
 
 
 @lru_cache(1 << 17)  # more words than most vocabularies have
-def _tokens_of(text: str) -> tuple[Token, ...]:
+def tokens_in_word(text: str) -> tuple[Token, ...]:
     """Return the tokens in a sequence of word characters, which may be of several scripts.
 
     The result is cached, because most words occur repeatedly.
+
+    Parameters
+    ----------
+    text : str
+        A match of `pysgrld.options.spelling.word_pattern` in a text in normal form C.
+
+    Returns
+    -------
+    tuple of Token
+        Each token with its place in the sequence.
     """
+    if {_script(character) for character in text} <= _OF_ONE_TOKEN:
+        word = fold(text)
+        return (Token(0, len(text), word),) if is_word(word) else ()
     found, begin = [], 0
     for script, characters in groupby(_with_scripts(text), key=itemgetter(1)):
         run = [character for character, _ in characters]
@@ -166,6 +179,10 @@ def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
         kind = _script(character)
         script = script if kind is None else kind
         yield character, script
+
+
+#: Scripts of the characters of a sequence that is a single token.
+_OF_ONE_TOKEN = {Role.LETTER, None}
 
 
 @cache

@@ -35,6 +35,8 @@ _ZERO_WIDTH_SPACE = 0x200B
 #: Ranges of code points from 0x80 on that may contain marks; all other planes have ideographs,
 #: private use or nothing.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
+#: Unicode categories of combining marks, without enclosing ones.
+_MARKS = ("Mn", "Mc")
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 
 
@@ -102,7 +104,7 @@ def is_mark(character: str) -> bool:
     bool
         False for letters and for marks that are left out.
     """
-    return unicodedata.category(character) in ("Mn", "Mc") and ord(character) not in _LEFT_OUT
+    return unicodedata.category(character) in _MARKS and ord(character) not in _LEFT_OUT
 
 
 def is_vowel(character: str) -> bool:
@@ -137,6 +139,8 @@ def is_word(text: str) -> bool:
     bool
         False for several words, and for a single character.
     """
+    if text.isalnum():
+        return len(text) > 1  # it has no marks
     if not word_pattern().fullmatch(text):
         return False
     return sum(not is_mark(c) or is_vowel(c) for c in text) > 1
@@ -147,8 +151,13 @@ def word_pattern() -> re.Pattern[str]:
     """Compile the pattern of a run of word characters and their marks, folded or not."""
     members: list[str] = []
     first = last = -2
-    codes = (c for codes in _WITH_MARKS for c in codes if c in _LEFT_OUT or is_mark(chr(c)))
-    for code in (*codes, -1):
+    marks = [
+        code
+        for codes in _WITH_MARKS
+        for code, kind in zip(codes, map(unicodedata.category, map(chr, codes)), strict=True)
+        if kind in _MARKS or code in _LEFT_OUT
+    ]
+    for code in (*marks, -1):
         if code != last + 1:
             if first >= 0:
                 members.append(f"{chr(first)}-{chr(last)}")

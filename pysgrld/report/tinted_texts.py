@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -142,26 +142,26 @@ class KnownWords:
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
         # results are cached, because most sequences of letters occur again
-        self._of_run = lru_cache(_CACHED)(self._in)
+        self._of_word = lru_cache(_CACHED)(self._in_word)
 
-    def _in(self, text: str) -> list[_Place]:
-        return [
-            (token.begin, token.end, self._ids[token.word])
-            for token in tokens(text, self._pattern)
-            if token.word in self._ids
-        ]
+    def _in_word(self, text: str) -> list[_Place]:
+        return self._known(characters.tokens_in_word(text))
+
+    def _known(self, tokens: Iterable[Token]) -> list[_Place]:
+        ids = self._ids
+        return [(begin, end, ids[word]) for begin, end, word in tokens if word in ids]
 
     def find(self, text: str) -> list[_Place]:
         """Return the known words of a text in Unicode normal form C, in order of position."""
         read = text if self._keep_links else without_links(text)
         if self._pattern is not None:
-            return self._in(read)
+            return self._known(tokens(read, self._pattern))
         known: list[_Place] = []
-        of_run = self._of_run
+        of_word = self._of_word
         for match in word_pattern().finditer(read):
-            for begin, end, word in of_run(match[0]):
+            if places := of_word(match[0]):
                 start = match.start()
-                known.append((start + begin, start + end, word))
+                known += [(start + begin, start + end, word) for begin, end, word in places]
         return known
 
 
