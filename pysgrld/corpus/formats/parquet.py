@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, read by the optional PyArrow; each row is a document."""
+"""Readers for Parquet and Arrow files, by the optional library PyArrow; each row is a document."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from pysgrld.options.paths import is_file
 
 _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
-#: Number of rows read at a time.
+#: Number of rows that are read at a time.
 TOGETHER = 256
-#: Without --max-input, a file's texts may have this number of bytes or, if that is more, `RATIO`
-#: times the bytes of their columns: a dictionary may repeat one long text in each row.
+#: Number of bytes that the texts of a file may have without --max-input, or `RATIO` times the size of
+#: the text columns if that is more. A limit is needed, because a small file with a dictionary may
+#: repeat one long text in each row.
 REPEATED = 2**30
-#: Maximum number of bytes of an index into a dictionary, and of the page headers of a column.
+#: `_CODE`: maximum number of bytes of an index into a dictionary. `_HEADS`: maximum number of bytes of
+#: the page headers of a column.
 _CODE, _HEADS = 8, 2**16
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of Parquet; a null text gives a document without words.
+    """Yield one document per row of a Parquet file; a null text makes an empty document.
 
-    The numbers of rows, counted from 1, are the line numbers.
+    The line number of a document is the 1-based number of its row.
     """
     path = _path(source, "Parquet", "cannot be read from a pipe")
     import pyarrow.parquet as pq
@@ -44,7 +46,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 "decompress it",
                 source.label,
             )
-    # With a buffer, a column of a row group is read page by page and not at once.
+    # With a buffer, a column of a row group is read page by page, and not as a whole.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(
@@ -66,7 +68,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "the file, allow more with --max-input",
                     source.label,
                 )
-    # A column that is small thanks to its dictionary stays encoded: decoding copies a text per row.
+    # A column of indices into a dictionary stays encoded, because decoding copies a text per row.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(
@@ -95,9 +97,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if a column stores little more than indices into its dictionary.
+    """Return True if a column stores hardly anything but indices into its dictionary.
 
-    Other columns are read without a dictionary, because it would hold all texts of a row group.
+    Other columns are read without a dictionary, because the dictionary would hold all texts of a
+    row group.
     """
     if not chunk.has_dictionary_page:
         return False
@@ -106,7 +109,7 @@ def _is_coded(chunk: Any) -> bool:
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of an Arrow file or stream, as saved by Hugging Face's datasets."""
+    """Yield one document per row of an Arrow file or stream, as the library datasets saves it."""
     path = _path(source, "Arrow", "cannot be read from a pipe or a compressed file")
     import pyarrow as pa
 
@@ -134,10 +137,11 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _check_batches(messages: Iterable[Any], label: str) -> None:
-    """Refuse an Arrow batch that unpacks to too many bytes.
+    """Raise an error if a compressed Arrow batch unpacks to too many bytes.
 
-    A compressed buffer begins with its unpacked size. The metadata of a message is a FlatBuffer, in
-    which a table begins with the distance to the list of its fields' offsets.
+    A compressed buffer begins with its unpacked size. The positions of the buffers are in the
+    metadata of a message, which is a FlatBuffer: a table in it begins with the distance to a list
+    of the offsets of its fields.
 
     Raises
     ------
@@ -162,7 +166,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
         if message.type == "dictionary":
             batch = follow(field(batch, 1))
         if message.type not in ("dictionary", "record batch") or not field(batch, 3):
-            continue  # not compressed
+            continue  # the batch is not compressed
         buffers = follow(field(batch, 2))
         size = 0
         for i in range(struct.unpack_from("<I", data, buffers)[0]):
@@ -178,14 +182,14 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
 
 
 def _path(source: Lines, kind: str, how: str) -> Path:
-    """Return the path of a file that PyArrow will read.
+    """Return the path of the input, which PyArrow reads itself, after checks.
 
     Raises
     ------
     MissingInputError
         If PyArrow is not installed.
     CorpusError
-        If the source is no file.
+        If the input is not a file.
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingInputError(
@@ -214,7 +218,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Return the context with fields chosen from the first rows, and the names of columns to read."""
+    """Choose text, id and title by the first rows; return the context and the columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)
@@ -226,7 +230,7 @@ def _columns(
 
 
 def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
-    """Return the dotted paths of fields within structs, such as data.body."""
+    """Return the paths of all fields within structs, such as data.body."""
     import pyarrow.types as kind
 
     names = []
@@ -239,7 +243,7 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 
 def _path_of(schema: Any, name: str) -> list[str]:
-    """Return the path of names to a column, from the outermost struct to the column."""
+    """Split the path of a field, such as data.body, into names, unless a column has this name."""
     return [name] if name in schema.names else name.split(".")
 
 
@@ -252,7 +256,7 @@ def _type_of(schema: Any, name: str) -> Any:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Return a column of a batch, or the values of a field within structs."""
+    """Return a column of a batch, or the values of a nested field of a column of structs."""
     column, *fields = _path_of(batch.schema, name)
     if not fields:
         return batch.column(column)
@@ -273,7 +277,7 @@ def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return True if an Arrow type is a text type."""
+    """Return True if an Arrow type is a type of texts."""
     import pyarrow.types as types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)
@@ -301,7 +305,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return the values of a column as Python objects, with times truncated to microseconds."""
+    """Convert the values of a column to Python objects, with times truncated to microseconds."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -313,7 +317,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _utf8(column: Any) -> list[bytes | None]:
-    """Return the texts of a column in UTF-8, or None for a null."""
+    """Convert the texts of a column to UTF-8, and nulls to None."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -323,7 +327,7 @@ def _utf8(column: Any) -> list[bytes | None]:
 
 
 def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return the values of a dictionary-encoded column, in which equal values share an object."""
+    """Convert a dictionary-encoded column to a list in which equal values are the same object."""
     import pyarrow.compute as compute
 
     places = compute.unique(column.indices.drop_null())
@@ -332,7 +336,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the wanted columns other than the text; raise an error for nested types such as lists."""
+    """Return the wanted columns without the text; raise an error for a nested type such as lists."""
     import pyarrow.types as kind
 
     names = []
@@ -360,7 +364,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
 
 
 def _is_short(kind: Any) -> bool:
-    """Return True if a type may have short values: any type but lists, structs and bytes."""
+    """Return True unless an Arrow type is a list, a struct or bytes, which may be long."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
@@ -375,7 +379,7 @@ def _texts(
     read: Callable[[int], int],
     most: int,
 ) -> Iterator[Texts]:
-    """Yield the documents in batches of rows, and report bytes read in proportion to the rows.
+    """Convert batches of rows to documents, and report the progress.
 
     Raises
     ------
@@ -414,7 +418,7 @@ def _texts(
                 yield records.texts()
         yield records.texts()
         done += len(batch)
-        # progress is reported as if the file were read from end to end
+        # Progress is reported as if the file were read sequentially.
         if source.on_read is not None:
             now = max(reported, read(done))
             source.on_read(now - reported)

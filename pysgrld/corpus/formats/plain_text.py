@@ -1,4 +1,4 @@
-"""Plain text: files with one document per line, and files or folders with one per file."""
+"""Readers for plain text with a document per line, and for files and folders with one per file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError, Severity
 
-#: Function that converts a file's content to UTF-8 text and a title or None, or to a record with
-#: named fields. It raises `BadDocument` if the file is not in the format.
+#: Function that converts the content of a file to a text in UTF-8 and a title (or None), or to a record
+#: with named fields. It raises `BadDocument` if the file is not in the format.
 Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
-#: Number of documents in a folder, or of bytes of text, at which a batch is full.
+#: A batch of documents of a folder is full if it has `TOGETHER` documents or `SIZE` bytes of text.
 TOGETHER, SIZE = 256, 2**22
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per line; an empty line is a document without words."""
+    """Yield one document per line of a file; an empty line is an empty document."""
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
@@ -45,12 +45,12 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the whole content of a file as one document without a title."""
+    """Return the content of a file of plain text as the text of a document without a title."""
     return data, None
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield the only document of a file; skip an invalid one, or yield an empty one instead."""
+    """Yield a file as one document, which is skipped or becomes empty if it is invalid."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -71,7 +71,7 @@ def read_folder(
     read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield the documents of a folder: one for each file, or all records of a file of records.
+    """Yield the documents in the files of a folder; a file is one document or has many records.
 
     Parameters
     ----------
@@ -82,7 +82,8 @@ def read_folder(
     opened : callable (Path) -> Lines
         Opens a file.
     read : callable (Lines) -> callable or iterator of Texts
-        Returns a function that converts the file to one document, or the documents in the file.
+        Returns a function that converts the file to one document, or an iterator over the documents
+        in the file.
     on_digest : callable (str) -> None
         Called with the SHA-256 of each file.
     """
@@ -122,7 +123,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # yield earlier documents first
+            if documents:  # keep the order of the documents
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)
@@ -142,14 +143,14 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file, and add its fields to the field reader.
+    """Return the text of a file that is one document, and add its fields to the field reader.
 
     Neither the file nor the text may be longer than a line may be (--max-line).
 
     Raises
     ------
     BadDocument
-        If the document is bad; its fields are not added then.
+        If the document is bad. Its fields are then not added.
     """
     parts, size, limit = [], 0, context.options.max_line
     for block in source.blocks():
@@ -188,7 +189,7 @@ def _document(
 
 
 def _named(record: dict[str, Any], name: str, label: str) -> str:
-    """Return a record's text field; null gives an empty text.
+    """Return the value of a text field of a record, or an empty text if the value is null.
 
     Raises
     ------

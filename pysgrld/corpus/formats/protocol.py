@@ -1,4 +1,4 @@
-"""Contract of readers: their arguments, and their results for valid and invalid documents."""
+"""Types that all readers of formats share: their arguments and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysgrld.types import Documents, Int64s
 
 
 class Texts(NamedTuple):
-    """A batch of documents as texts.
+    """A batch of documents as texts, which a reader yields.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Texts(NamedTuple):
     records: list[int] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
-        """Return the file and the line number of a document, for messages."""
+        """Return the file and the line number of the document at a position, for messages."""
         label = self.labels if isinstance(self.labels, str) else self.labels[position]
         return label, None if self.lines is None else self.lines[position]
 
     def part(self, start: int, stop: int) -> Texts:
-        """Return the documents from position `start` to before `stop`."""
+        """Return a batch with the documents from position `start` to before `stop`."""
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
         fields = None if self.fields is None else self.fields.take(range(start, stop))
@@ -58,8 +58,8 @@ class Texts(NamedTuple):
 class BadDocument(Exception):
     """Error for a record or file that is not a valid document.
 
-    The message is the cause; skipped documents are counted by `reason`. An error without a reason
-    was reported already.
+    The message has the cause. `reason` is a short name for the cause, by which skipped documents
+    are counted; if it is empty, the error was already reported.
     """
 
     def __init__(self, reason: str = "", message: str = "") -> None:
@@ -69,12 +69,12 @@ class BadDocument(Exception):
 
 @dataclass
 class BadDocuments:
-    """Policy on invalid documents: raise an error, or skip and count them.
+    """Handler of invalid documents, which raises an error or counts the skipped documents.
 
     Parameters
     ----------
     skip : bool
-        Whether such documents are skipped and counted.
+        Whether invalid documents are skipped and counted.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class BadDocuments:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Raise an error with a message, or count a skipped document under the given reason.
+        """Raise an error for an invalid document or, if such documents are skipped, count it.
 
         Raises
         ------
@@ -101,19 +101,19 @@ class BadDocuments:
 
 
 class CountedDocuments(NamedTuple):
-    """Documents as word counts, with the vocabulary of their file.
+    """Documents as word counts with their vocabulary, which a reader of counts returns.
 
     Attributes
     ----------
     vocabulary : tuple of str or None
-        The word of each id, or None if words are named by their number.
+        The word of each id, or None if words are named by their numbers.
     origin : str
         Origin of the vocabulary, for the record.
     blocks : iterator of (Documents, (n,) int64)
         Documents, with strictly increasing ids of words, and the row of each document: its line in
         the file, or its number.
     numbered : bool
-        True if rows are numbers of documents, which also count documents without words.
+        True if rows are numbers of documents, and documents without words have numbers too.
     ids : sequence of str, optional
         The id of each row.
     """
@@ -126,7 +126,7 @@ class CountedDocuments(NamedTuple):
 
 
 class SingleCells(NamedTuple):
-    """The files of genes and barcodes next to a single-cell matrix of genes by cells.
+    """Paths of the files with the genes and the barcodes (cells) of a single-cell matrix.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Facts about a corpus's files, collected so that one message can cover several files.
+    """Collector of facts about files, which reports several files in one message.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Noticed:
     contents : dict of str to str
         The last file with each content, by the SHA-256 of the content.
     twins : list of (str, str)
-        Files that have the content of a file of an earlier input, and that file.
+        Pairs of a file and a file of an earlier input that has the same content.
     text_fields : dict of str to str
         The field that was detected as the text, by file.
     """
@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input; equal files within the same input are allowed.
+        """Add the files of an input, and note which have the content of a file of an earlier input.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Noticed:
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[Message]:
-        """Yield the messages to the user about the collected facts."""
+        """Yield messages to the user about the collected facts."""
         if len(self.by_line) > 1:
             yield Message(
                 f"{len(self.by_line):,} text files: each line is a document (--document-is file "
@@ -214,19 +214,19 @@ class Noticed:
 
 @dataclass
 class RecordCounter:
-    """Counter of an input's records, across all tables of a folder.
+    """Counter of the records of an input, which may be a folder with several tables.
 
     Attributes
     ----------
     last : int
-        Number of the last record; bad records count too. It is 0 before the first record.
+        Number of records so far, including bad records.
     """
 
     last: int = 0
 
 
 class Context(NamedTuple):
-    """Options, policies and shared objects used by the reader of a format.
+    """Options and shared objects that the reader of a format gets.
 
     Attributes
     ----------
@@ -236,12 +236,12 @@ class Context(NamedTuple):
     bad : BadDocuments
         Called for every document that cannot be read.
     keep_empty : bool
-        True if documents without words keep their place (else `absent` counts them).
+        True if documents without words stay in the corpus; else `absent` counts them.
     absent : callable (int) -> None
-        Called with a number of documents that a file counts although they have no words.
+        Called with the number of documents without words that were left out.
     log : Log
     noticed : Noticed
-        Facts about files, to which the reader adds.
+        Collector of facts about files, to which the reader adds.
     counter : RecordCounter
         Counter of the records of the input, which readers advance.
     scratch : Path, optional
@@ -249,7 +249,7 @@ class Context(NamedTuple):
     beside : Path, optional
         The vocabulary next to a file of counts.
     single_cells : SingleCells, optional
-        The genes and cells of a matrix of 10x.
+        Files with the genes and cells of a single-cell matrix.
     """
 
     options: CorpusOptions
@@ -266,7 +266,7 @@ class Context(NamedTuple):
 
 
 class Batch:
-    """Collector of single records, which it returns in batches.
+    """Collector of records, which returns the collected records as a batch of texts.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class Batch:
     together, most : int
         Number of documents, and of bytes of text, at which a batch is full.
     typed : bool
-        Whether text in a field is always text; else it may represent a number, as in CSV.
+        Whether text in a field is always text. If False, it may represent a number, as in CSV.
     noun : str
         Noun of a record in messages, before its number; empty if the numbers are line numbers.
     header : int, optional
@@ -297,7 +297,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # a record's number minus its row's number
+        # Difference between the number of a record and the number of its row.
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
@@ -311,18 +311,18 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """True if the batch is full and `texts` should be called."""
+        """True if the batch is full, so that the caller should call `texts`."""
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
-        """Add a record to the batch.
+        """Add a record, given as its text and its other fields, to the batch.
 
         Raises
         ------
         BadDocument
-            If one of its fields cannot be kept.
+            If one of the fields cannot be a column.
         CorpusError
-            If the records so far have too many columns; skipping documents would not help.
+            If the records so far have too many columns.
         """
         try:
             self._fields.add(fields)
@@ -345,7 +345,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report an invalid record; add an empty document for it if empty documents are kept.
+        """Report an invalid record, and add an empty document in its place if these are kept.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class Batch:
             self._keep(b"", number)
 
     def texts(self) -> Texts:
-        """Return the batch, and start a new one."""
+        """Return the collected batch, and start a new batch."""
         fields = self._fields.fields()
         texts = Texts(
             self._documents, self.label, self._numbers, fields=fields, records=self._records
@@ -373,6 +373,6 @@ class Batch:
 
 
 def field_names(names: Iterable[str]) -> str:
-    """List a record's field names for a message: the first eight, each of at most 40 characters."""
+    """List the first eight field names of a record, shortened to 40 characters, for a message."""
     first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
     return ", ".join(first) or "none"

@@ -1,4 +1,4 @@
-"""Conversion of records with named fields to documents."""
+"""Conversion of records with named fields, which readers yield, to batches of documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
-#: A record's number, and its fields by name or, for a bad record, the error.
+#: Pair of the number of a record and a mapping with its fields, or the error for a bad record.
 Numbered = tuple[int, Mapping[str, Any] | BadDocument]
 
 
@@ -24,19 +24,19 @@ def texts_of(
     header: int | None = None,
     title: str = "title",
 ) -> Iterator[Texts]:
-    """Yield one document per record; a record without a text field gives an empty document.
+    """Convert records to documents; a record without a text field becomes an empty document.
 
     Parameters
     ----------
     records : iterable of (int, mapping or BadDocument)
-        Numbered records. The text field is detected from the first `SAMPLED`; the others are read
-        one by one.
+        Numbers and records. The text field is detected in the first `SAMPLED` records; the other
+        records are read one by one.
     source : Lines
     context : Context
     noun : str
         Noun of a record in messages; empty if the numbers are line numbers.
     known : sequence of str
-        Fields of the format, even if the first records do not have them.
+        Names of fields of the format, which the first records may lack.
     header : int, optional
         See `Batch`.
     title : str
@@ -84,7 +84,7 @@ def texts_of(
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with its lists, such as authors and keywords, joined to texts."""
+    """Return a record in which lists, such as authors or keywords, are joined to texts."""
     return {name: _joined(value) for name, value in record.items()}
 
 

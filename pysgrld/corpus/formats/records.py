@@ -1,8 +1,8 @@
-"""Spreadsheets, which are read into memory, and reference lists, which are read in chunks.
+"""Readers for spreadsheets, and for reference lists in RIS and BibTeX.
 
 The optional libraries python-calamine, rispy and bibtexparser read spreadsheets, RIS and BibTeX.
-None of them bounds its memory, so each gets input of bounded size: a chunk of whole works, or a
-workbook after a check of its unpacked size and of its cells.
+These libraries do not bound their memory. A spreadsheet is therefore read only after a check of its
+unpacked size and of its cells, and a reference list in chunks of whole references ("works").
 """
 
 from __future__ import annotations
@@ -30,27 +30,33 @@ from pysgrld.corpus.formats.text_fields import SAMPLED
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
-#: Limits on the size of unpacked workbooks: `SMALL` bytes, or `RATIO` times the packed size up to
-#: `LARGEST` bytes, unless --max-input allows more. Ordinary workbooks unpack to ten times their
-#: size, bombs to a thousand times.
+#: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its packed size but at most `LARGEST`
+#: bytes, unless --max-input allows more. Ordinary workbooks unpack to ten times their size, bombs to a
+#: thousand times.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
-#: Number of bytes that count for each cell of the rectangle that the cells of a sheet span, against
-#: the limit on unpacked bytes: calamine allocates the whole rectangle, and a cell with a value
-#: takes more.
+#: Number of bytes that an empty cell is assumed to take in memory. calamine allocates the whole
+#: rectangle that the cells of a sheet span, which must not exceed the limit on unpacked bytes.
 PER_CELL = 16
-#: Number of bytes of a reference list parsed at a time, and maximum size of one work in bytes; a
-#: parser takes about a hundred times as much memory.
+#: `CHUNK`: number of bytes of a reference list that are parsed at a time. `LONGEST`: maximum size of a
+#: reference in bytes. A parser takes about a hundred times as much memory.
 CHUNK, LONGEST = 2**18, 2**21
-#: Number of bytes at the start of a reference list from which the text field is detected.
+#: Number of bytes at the start of a reference list in which the text field is detected.
 LOOKED_AT = 2**22
-#: Numbered records, each with its fields by name or, for a bad record, the error.
+#: List of pairs of the number of a record and its fields, or the error for a bad record.
 _Records = list[Numbered]
 
 
 class _Chunk(NamedTuple):
-    """A chunk of whole works: its text, the number of lines before it, and its size in bytes.
+    """A part of a reference list that has whole references.
 
-    If a work is too long for a chunk, `text` is the error.
+    Attributes
+    ----------
+    text : str or BadDocument
+        The text, or the error if a reference is too long for a chunk.
+    lines : int
+        Number of lines before the chunk.
+    size : int
+        Size of the chunk in bytes.
     """
 
     text: str | BadDocument
@@ -58,12 +64,15 @@ class _Chunk(NamedTuple):
     size: int
 
 
-#: Usual names of fields that rispy names differently for certain kinds of works.
+#: Usual names of fields to which rispy gives another name in some kinds of references.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
 
 
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of the given sheet, or else of the first with two or more rows."""
+    """Yield one document per row of a spreadsheet.
+
+    The sheet is the one that the user has named, or else the first sheet with two or more rows.
+    """
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
     limit = context.options.max_input or LARGEST
     data = _whole(source, limit)
@@ -81,7 +90,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
                 break
     except CorpusError:
         raise
-    except Exception as error:  # the parser may raise any error for a damaged file
+    except Exception as error:  # calamine may raise any error for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
             f"this is not a spreadsheet, or it is damaged or has a password ({reason[:120]}); "
@@ -123,7 +132,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _whole(source: Lines, limit: int) -> bytes:
-    """Return all bytes of a file, up to a limit.
+    """Read a whole file into memory, if it is not too large.
 
     Raises
     ------
@@ -144,9 +153,10 @@ def _whole(source: Lines, limit: int) -> bytes:
     return b"".join(parts)
 
 
-#: Reference of a cell or of a row in a sheet of Excel.
+#: Pattern of the tag of a cell or a row, with its position, in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
-#: Start tag of a table, row or cell in an OpenDocument sheet, and its number of repetitions.
+#: `_OPEN_DOCUMENT`: pattern of the start tag of a table, row or cell in an OpenDocument spreadsheet.
+#: `_REPEATED`: pattern of the attribute with the number of its repetitions.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
@@ -154,12 +164,13 @@ _REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
 
 
 def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
-    """Check the sizes of a workbook's parts and cells, and return it with uncompressed parts.
+    """Check the size of an unpacked workbook and of its sheets, and return an uncompressed copy.
 
     Raises
     ------
     CorpusError
-        If it unpacks to too many bytes, or its cells span a rectangle that is too large.
+        If the workbook unpacks to too many bytes, or the cells of a sheet span a rectangle that is
+        too large.
     """
     advice = "if you trust the file, allow more with --max-input"
     stored = io.BytesIO()
@@ -169,7 +180,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # reading compares size and checksum
+                content = archive.read(part)  # this checks the size and the checksum
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -182,14 +193,15 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 
 
 def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the largest row and column numbers of the cells in a sheet."""
+    """Return the largest row number and the largest column number of the cells in a sheet."""
     rows = columns = 0
     for cell in _CELL.finditer(sheet):
         column = 0
         for letter in cell[1].upper():
             column = 26 * column + letter - 64
         rows, columns = max(rows, int(cell[2])), max(columns, column)
-    # in OpenDocument, rows and cells have no numbers; trailing empty cells do not count
+    # In OpenDocument, rows and cells have no numbers and are counted here. Empty cells at the end of
+    # a row do not count.
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
         times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
@@ -207,12 +219,12 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Return the rows of a sheet from the header on, and whether there is a header.
+    """Skip titles above a table; return the rows from the header on, and True if it has a header.
 
     Raises
     ------
     CorpusError
-        If the row that the user names as the header is empty.
+        If the row that the user has named as the header is empty.
     """
     options = context.options
     if options.header_line is not None:
@@ -234,7 +246,7 @@ def _below_titles(
             f"{label}: skipped {plural(place, 'row')} above the header (choose another header row "
             "with --header-line N)"
         )
-    is_metadata = context.wanted.text is None  # columns of a metadata file get no made-up names
+    is_metadata = context.wanted.text is None  # a metadata file must have a header
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: the first row looks like data, so columns are called column1, column2, ... "
@@ -245,25 +257,26 @@ def _below_titles(
 
 
 def _cell(value: Any) -> Any:
-    """Return the value of a cell, with floats that are whole numbers as integers."""
+    """Return the value of a cell; a whole number becomes an int, because Excel has only floats."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | float | int | date) else str(value)
 
 
-#: The first line of a work in RIS, and in BibTeX; bibtexparser begins a block at any such line.
+#: Patterns of the first line of a reference in RIS and in BibTeX. bibtexparser begins an entry at any
+#: line that matches the second pattern.
 _RIS_BEGINS = re.compile(rb"^TY  -", re.M)
 _BIBTEX_BEGINS = re.compile(rb"^[^\S\n]*@\w*[ \t]*[{(]", re.M)
 
 
 def ris(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a reference list in RIS."""
+    """Yield one document for each reference of a list in RIS."""
     library = _library("rispy", "RIS", "rispy", source.label)
     yield from _texts(_ris_records(library, source, context), source, context, "work")
 
 
 def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tuple[int, _Records]]:
-    """Yield the number of bytes and the works of each chunk of a RIS list."""
+    """Parse a RIS list in chunks; yield the size in bytes and the references of each chunk."""
     number = 0
     for chunk in _chunks(source, context, _RIS_BEGINS, "work"):
         if isinstance(chunk.text, BadDocument):
@@ -273,7 +286,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
         try:
             works = library.loads(chunk.text)
-        except Exception as error:  # the library has a separate error class for each fault
+        except Exception as error:  # rispy has many classes of errors
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
@@ -292,12 +305,9 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per entry of a BibTeX list; TeX commands become characters."""
+    """Yield one document for each entry of a BibTeX list, with TeX commands as characters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
-    for name in (
-        "bibtexparser",
-        "pylatexenc",
-    ):  # errors are reported here, so that the libraries need not log them
+    for name in ("bibtexparser", "pylatexenc"):  # errors are reported here and need not be logged
         logging.getLogger(name).setLevel(logging.CRITICAL)
     yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
 
@@ -305,10 +315,10 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
 def _bibtex_records(
     library: Any, source: Lines, context: Context
 ) -> Iterator[tuple[int, _Records]]:
-    """Yield the number of bytes and the entries of each chunk of a BibTeX list."""
+    """Parse a BibTeX list in chunks; yield the size in bytes and the entries of each chunk."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    strings = dict(_MONTHS)  # abbreviations that entries of later chunks may use
+    strings = dict(_MONTHS)  # abbreviations, which later chunks may use too
     number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
         records: dict[int, Mapping[str, Any] | BadDocument] = {}
@@ -318,7 +328,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # the parser's errors for repeated keys or fields are ignored
+            # Errors of the parser about repeated keys or fields are ignored.
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -329,7 +339,7 @@ def _bibtex_records(
                     for field in entry.fields:
                         field.value = _value(field.value, strings)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # make the keys of entries distinct
+                    entry.key = str(number)  # keys must be distinct for `Library`
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("not an entry of BibTeX")
@@ -345,7 +355,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # only the first of several fields with the same name counts
+            for field in entry.fields:  # of fields with the same name, the first counts
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -354,12 +364,13 @@ def _bibtex_records(
 def _chunks(
     source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
 ) -> Iterator[_Chunk]:
-    """Split a reference list into chunks of whole works, each from the start of a line.
+    """Read a reference list in chunks that have whole references.
 
     Raises
     ------
     CorpusError
-        If the list is not in its encoding, or a line is too long and bad documents are not skipped.
+        If the list is not in the given encoding, or a line is too long and bad documents are not
+        skipped.
     """
     waiting, lines, lost = b"", 0, False
     for block in source.lines(context.bad):
@@ -398,7 +409,7 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
     Raises
     ------
     CorpusError
-        If the chunk is not in its encoding.
+        If the chunk is not in the given encoding.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
@@ -408,7 +419,7 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
     return _Chunk(text, lines, len(data))
 
 
-#: Names of the months by their abbreviations in BibTeX.
+#: Names of the months, by the abbreviations that are predefined in BibTeX.
 _MONTHS = {
     name.lower(): name
     for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -417,12 +428,12 @@ _PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
 
 
 def _value(text: str, strings: Mapping[str, str]) -> str:
-    """Return the value of a BibTeX field, which joins braced or quoted parts, numbers and names.
+    """Return the value of a BibTeX field, in which "#" joins texts, numbers and abbreviations.
 
     Raises
     ------
     ValueError
-        If something follows the value, such as the next field after a missing comma.
+        If other text follows the value, such as the next field after a missing comma.
     """
     parts: list[str] = []
     position = 0
@@ -453,7 +464,7 @@ def _value(text: str, strings: Mapping[str, str]) -> str:
 
 
 def _library(module: str, kind: str, package: str, label: str) -> Any:
-    """Import the library that reads a format.
+    """Import the optional library that reads a format.
 
     Raises
     ------
@@ -471,9 +482,9 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Yield one document per work, from chunks given as numbers of bytes and works.
+    """Convert the references in chunks, which are given with their sizes, to documents.
 
-    The works in the first `LOOKED_AT` bytes determine the fields.
+    The references in the first `LOOKED_AT` bytes determine the fields.
     """
     first: list[_Records] = []
     size = 0
@@ -484,7 +495,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # report the errors, as all of these records may be bad
+    if not names:  # all of these records may be bad: report the errors
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

@@ -1,16 +1,16 @@
-"""Formats that are recognised but cannot be read, with the advice for each."""
+"""Formats that sgmc recognises but cannot read, each with advice on converting the file."""
 
 from __future__ import annotations
 
 _AS_CSV = "export the table as CSV"
 _AS_RIS = "export the list as RIS or CSV"
 _AS_TEXTS = "write the texts as JSON lines or plain text"
-#: A cell of a table with tabs between its columns.
+#: Pattern of a cell, and the tab after it, in a table with tabs between columns.
 _CELL = rb"[^\t\n]+\t"
 _WORD_CLASS = (
     rb"(?:ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_)\t"
 )
-#: Formats that are recognised but refused: pattern of the first bytes, name, and advice.
+#: For each format that is refused: the pattern of the first bytes, the name, and the advice.
 REFUSED = (
     (rb"\$FL[23]", "an SPSS file (.sav)", _AS_CSV + ", or with pandas.read_spss"),
     (

@@ -1,4 +1,7 @@
-"""Exports of Slack: a folder for each channel, in which each day is a JSON array of messages."""
+"""Reader for exports of Slack.
+
+An export has a folder for each channel, in which a file for each day is a JSON array of messages.
+"""
 
 from __future__ import annotations
 
@@ -15,36 +18,37 @@ from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, Message, plural
 
-#: Files of an export that list its people, and its channels of each kind.
+#: Names of the file that lists the people of an export, and of the files that list its channels.
 _PEOPLE = "users.json"
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
-#: Name of a file with the messages of one day.
+#: Pattern of the name of a file with the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
-#: A link, a person, a channel or a group in a message, with the text that is shown for it.
+#: Pattern of a link, a person, a channel or a group in a message, with the text that Slack shows.
 _MARK = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
-#: Kinds of messages that people or programs write; Slack writes the others, as on a new member.
+#: Kinds of messages that people or programs write. Messages of other kinds are notices that Slack
+#: writes, for example about a new member.
 _WRITTEN = (None, "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment")
 _FIELDS = ("id", "text", "channel", "user", "ts")
 
 
 def export_in(folder: Path) -> Export | None:
-    """Open a folder as an export of Slack; return None if it is none."""
+    """Open a folder as an export of Slack; return None if the folder is not an export."""
     return Export(folder) if is_export(folder) else None
 
 
 def is_export(folder: Path) -> bool:
-    """Return True if a folder has the lists of people and channels of an export of Slack."""
+    """Return True if a folder has the lists of people and channels that an export of Slack has."""
     has_channels = any((folder / name).is_file() for name in _CHANNELS)
     return has_channels and (folder / _PEOPLE).is_file()
 
 
 def days_of(folder: Path, files: Sequence[Path]) -> list[Path]:
-    """Return the files with messages among the files of an export."""
+    """Return those of the files of an export that have messages."""
     return [file for file in files if _DAY.fullmatch(file.name) and file.parent.parent == folder]
 
 
 class Export:
-    """An export of Slack; its messages name people by keys.
+    """Reader of the messages in an export of Slack, with the names of people from a list.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ class Export:
     Attributes
     ----------
     notices : int
-        Number of messages of Slack itself so far, which are left out.
+        Number of notices of Slack so far, which are left out.
 
     Raises
     ------
@@ -72,7 +76,7 @@ class Export:
             ) from None
 
     def remarks(self) -> Iterator[Message]:
-        """Yield a message with the number of notices that were left out."""
+        """Yield a message to the user with the number of notices of Slack that were left out."""
         if self.notices:
             n_notices = plural(self.notices, "notice")
             yield Message(
@@ -80,7 +84,7 @@ class Export:
             )
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts]:
-        """Yield one document per message of a file, with its channel, user and time."""
+        """Yield one document per message in a file, with channel, user and time as columns."""
         yield from texts_of(self._messages(source, context), source, context, "message", _FIELDS)
 
     def _messages(self, source: Lines, context: Context) -> Iterator[Numbered]:
@@ -106,7 +110,7 @@ class Export:
                 yield number, BadDocument("no message", "no message of Slack with a time (ts)")
 
     def _name(self, message: dict[str, Any]) -> str | None:
-        """Return the name of a message's author as Slack shows it."""
+        """Return the name that Slack shows for the author of a message."""
         key = message.get("user") or message.get("bot_id")
         person = self._people.get(key, {})
         profile = person.get("profile") or message.get("user_profile") or {}
@@ -114,7 +118,7 @@ class Export:
         return next(filter(None, (*names, person.get("name"), message.get("username"), key)), None)
 
     def _plain(self, text: str) -> str:
-        """Return the text of a message without Slack's marks and entities."""
+        """Return the text of a message with Slack's codes for links, names and signs replaced."""
         text = _MARK.sub(self._shown, text)
         return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 

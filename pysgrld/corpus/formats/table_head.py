@@ -1,4 +1,4 @@
-"""Detection of tables by their content: field names on the first line, then equal-width records."""
+"""Detection of a table in delimited text, by a header with field names or by quoted cells."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from itertools import islice
 
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
-#: Possible field separators, the most reliable first.
+#: Delimiters that are tried, the most reliable first.
 DELIMITERS = ("\t", ";", "|", ",")
-#: Number of records examined, and maximum number of characters in a field name.
+#: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
+#: name.
 _RECORDS, _LONGEST = 50, 40
-#: A single usual name of a text field is evidence only if there are more records than this,
-#: including the header.
+#: One usual name of a text field in the header is evidence only if the table has more records than
+#: this, including the header.
 _FEW = 2
-#: Number of first lines among which the header is searched.
+#: Number of lines at the start of a file among which the header is searched.
 _ABOVE = 5
-#: Usual field names in the spelling of `plain_names`: a line that has two of them, or one of a text
-#: field, is a header.
+#: Usual field names in the spelling of `plain_names`. A line with two of these names, or with one usual
+#: name of a text field, is a header.
 _USUAL = frozenset(
     (
         *NAMES,
@@ -59,7 +60,7 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Return the delimiter that a table's first lines show, or None if the text is not a table.
+    """Detect the delimiter of a table by its first lines; return None if a text is not a table.
 
     Few texts contain tabs, but most contain commas. With any delimiter, a text is a table if its
     header has two usual names or one usual name of a text field, or if all cells are quoted. With
@@ -68,7 +69,7 @@ def delimiter_of(head: bytes) -> str | None:
     Parameters
     ----------
     head : bytes
-        The first lines of the file in UTF-8; the last one may be cut off.
+        The first lines of the file in UTF-8. The last line may be incomplete.
     """
     text = head.decode("utf-8", "replace")
     for _ in range(_ABOVE):
@@ -76,12 +77,12 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # the line may be a title above the table
+        text = below  # try again without the line, which may be a title
     return None
 
 
 def _is_quoted(text: str, delimiter: str) -> bool:
-    """Return True if all lines have equally many cells, and every cell is quoted."""
+    """Return True if all lines have the same number of cells, and every cell is quoted."""
     if not text.startswith('"'):
         return False
     lines = [line for line in text.split("\n", _RECORDS)[:_RECORDS] if line]
@@ -95,7 +96,7 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
-    # with two usual names, others may be long, such as the questions of a survey
+    # If the header has two usual names, other names may be long, such as questions of a survey.
     if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # + 2 for quotes
         return False
     try:
@@ -104,7 +105,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # the last record may be incomplete
+        records.pop()  # the first lines may end within it
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]
@@ -126,7 +127,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return the number of tab-separated fields if all lines have the same number, else 0."""
+    """Return the number of fields separated by tabs in each line, or 0 if lines have different numbers."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}

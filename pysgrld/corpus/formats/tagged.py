@@ -1,7 +1,8 @@
-"""Reference lists with tagged lines: Web of Science, PubMed, EndNote, RefWorks.
+"""Readers for reference lists with a tag on each line: Web of Science, PubMed, EndNote, RefWorks.
 
-Works are read one by one, so that memory does not depend on their number. Continuation lines are joined
-to their field; lists, such as authors and keywords, are joined by semicolons.
+References ("works") are read one by one, so that memory does not depend on their number.
+Continuation lines are joined to the line before; lists, such as authors and keywords, are joined by
+semicolons.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pysgrld.errors import CorpusError
 
 
 class _Tags(NamedTuple):
-    """How the lines of a format are tagged.
+    """Description of the tags of a format of reference lists.
 
     Attributes
     ----------
@@ -26,15 +27,15 @@ class _Tags(NamedTuple):
     line : re.Pattern
         Pattern of a line with a tag and a value.
     first, last : str
-        The tags that begin and end a work; `last` is empty if the next work ends it.
+        The tags that begin and end a work. `last` is empty if works have no end tag.
     lists : frozenset of str
-        Tags of lists: each continuation line is a further value.
+        Tags of lists, in which each continuation line is a further value.
     known : tuple of str
         Fields that works may have, even if the first works do not have them.
     names : mapping of str to str
-        Names of fields that users do not know by their tag.
+        Field names for tags that users do not know.
     outside : frozenset of str
-        Tags of the file as a whole, which belong to no work.
+        Tags of lines that belong to the file and not to a work.
     """
 
     what: str
@@ -63,7 +64,7 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
-#: Works of ERIC have no PubMed number; each begins with a line that names ERIC (OWN).
+#: Format of PubMed as ERIC uses it: works have no PubMed number, and begin with the tag OWN.
 _ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",
@@ -102,22 +103,22 @@ _REFWORKS = _Tags("RefWorks", re.compile(r"([A-Z][A-Z0-9]) (.*)"), "RT", "", ("T
 
 
 def web_of_science(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list exported by Web of Science as plain text."""
+    """Yield one document for each reference in a plain-text export of Web of Science."""
     return _read(source, context, _WEB_OF_SCIENCE)
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list exported by PubMed or ERIC (.nbib, MEDLINE)."""
+    """Yield one document for each reference in an export of PubMed or ERIC (.nbib, MEDLINE)."""
     return _read(source, context, _ERIC if source.head.lstrip().startswith(b"OWN") else _PUBMED)
 
 
 def endnote(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a list from EndNote and other programs (.enw, refer)."""
+    """Yield one document for each reference in the format of EndNote (.enw, refer)."""
     return _read(source, context, _ENDNOTE)
 
 
 def refworks(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each work of a reference list in RefWorks' tagged format."""
+    """Yield one document for each reference in the tagged format of RefWorks."""
     return _read(source, context, _REFWORKS)
 
 
@@ -126,7 +127,7 @@ def _read(source: Lines, context: Context, tags: _Tags) -> Iterator[Texts]:
 
 
 def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
-    """Yield the works of a file with their numbers.
+    """Yield the number and the fields of each work (reference) in a file.
 
     Raises
     ------
@@ -164,7 +165,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        # a continuation line is indented, unless a program has rewrapped the lines
+        # A line without a tag continues the line before, even if it is not indented.
         elif work:
             work.go_on(line)
         else:
@@ -188,7 +189,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
 
 
 def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
-    """Yield the decoded lines of a file with their numbers."""
+    """Decode the lines of a file, and yield each line with its number."""
     for block in source.lines(context.bad):
         for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
             number = source.line + 1 + offset
@@ -201,7 +202,7 @@ def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
 
 
 class _Work:
-    """The fields of one work, collected line by line."""
+    """Collector of the fields of one work (reference) from its lines."""
 
     def __init__(self, tags: _Tags) -> None:
         self.tags, self.tag = tags, ""
@@ -211,12 +212,12 @@ class _Work:
         return bool(self.values)
 
     def add(self, tag: str, value: str) -> None:
-        """Add a tagged line."""
+        """Add the tag and the value of a line."""
         self.tag = tag
         self.values.setdefault(tag, []).append(value.strip())
 
     def go_on(self, text: str) -> None:
-        """Add a line that continues the previous one."""
+        """Add the text of a line that continues the previous line."""
         values = self.values[self.tag]
         if self.tag in self.tags.lists:
             values.append(text.strip())
@@ -224,7 +225,7 @@ class _Work:
             values[-1] = f"{values[-1]} {text.strip()}".strip()
 
     def record(self) -> dict[str, str]:
-        """Return the fields by name."""
+        """Return the collected fields by name, with lists joined by semicolons."""
         record = {
             self.tags.names.get(tag, tag): "; ".join(filter(None, values))
             for tag, values in self.values.items()

@@ -1,4 +1,4 @@
-"""Detection of the text field if --text-field is not given, and joining of text fields."""
+"""Choice of the text, id and title fields of records, and joining of several text fields."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
-#: Usual names of the text field, in the spelling of `plain_names`; the first name that a file has
-#: is chosen.
+#: Usual names of the text field, in the spelling of `plain_names`. The first of these names that a file
+#: has is chosen.
 NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
-    "abstractinvertedindex",  # of OpenAlex
-    "unigramcount",  # words and their counts, of Constellate
+    "abstractinvertedindex",  # in OpenAlex
+    "unigramcount",  # in Constellate: words and their counts
 )
-#: Names of fields that are chosen as the text only if no other field qualifies.
+#: Names of fields that are chosen as the text field only if no other field can be it.
 _LAST_NAMES = ("description", "summary")
-#: Names of the id field and the title field, if the user has not named these fields.
+#: Usual names of the id field and of the title field, which are used if the user has not named these
+#: fields.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
-#: Name of the title in mail. In a table, a subject may be something else, such as a person or a
-#: school subject.
+#: Name of the title field in mail. In a table, a subject may be a person or a school subject, and is
+#: not the title.
 MAIL_TITLE = "subject"
-#: Names of fields that are chosen as the id only if the first records have distinct values in them.
+#: Names of fields that are chosen as the id field only if their values differ in the first records.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
-#: Minimum number of columns of a table of counts, and usual names of a column of counts.
+#: `_COLUMNS`: minimum number of columns of a table of counts. `_COUNTS`: usual names of a column with
+#: counts.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
-#: Maximum number of a file's first records that are examined.
+#: Maximum number of records at the start of a file that are examined.
 SAMPLED = 200
-#: Minimum mean number of characters, and of words, in a long text, and minimum ratio of its mean
-#: length to those of the other fields.
+#: A field has long texts if the texts have at least `CHARACTERS` characters and `WORDS` words on
+#: average, and are at least `TIMES` as long as the texts of any other field.
 CHARACTERS, WORDS, TIMES = 40, 4, 3
-#: Separator between joined texts, which ends a paragraph.
+#: Text between joined texts: a blank line, which ends a paragraph.
 JOINT = b"\n\n"
 
-#: Scripts without blanks between words; each letter counts as a word.
+#: Letters of scripts without blanks between words. Each of these letters counts as a word.
 _SOLID = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_SOLID}]|[^\s{_SOLID}]+")
 _CLOCK = re.compile(r"\d:\d\d")
@@ -57,12 +59,12 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Choose the text, id and title fields; return a context that has them.
+    """Choose the text, id and title fields of a file, and return a context with the chosen fields.
 
     Parameters
     ----------
     context : Context
-        Logs the chosen text field and records it.
+        Context, to the log of which the chosen text field is written.
     label : str
         Name of the file in messages.
     names : sequence of str
@@ -75,16 +77,16 @@ def chosen(
     Raises
     ------
     CorpusError
-        If several fields have the name of a text field, or the file looks like a table of counts.
+        If several fields have the name of the text field, or the file looks like a table of counts.
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # the field used to match rows
+        if wanted.id in wanted.named:  # the field by which rows are matched
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # this is a single name with commas in it
+        text = (",".join(text),)  # the name of one field has commas
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -120,7 +122,7 @@ def chosen(
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
-    """Return the only nested field, such as tweet.full_text, with a usual name of a text field."""
+    """Return a nested field, such as tweet.full_text, that has a usual name of a text field."""
     last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
     for known in NAMES:
         if len(same := [name for name, plain in last.items() if plain == known]) == 1:
@@ -131,7 +133,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return names and records with fields of nested objects, unless a top-level field is the text."""
+    """Add the fields of nested objects to names and records, if no top-level field can be the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
@@ -149,7 +151,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Map each wanted but missing field to its names in the file, such as year to PY or Year."""
+    """Map each wanted field that a file lacks to other names of it, such as year to PY or Year."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -158,12 +160,12 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the file's name for a field: the given name, or an equivalent one."""
+    """Return the name that a field has in the file: the given name or an equivalent name."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
 def _names_here(name: str, names: Sequence[str]) -> list[str]:
-    """Return a field's possible names in a file: its name, equivalent names, other spellings."""
+    """Return all names that a field may have in a file: equivalent names and other spellings."""
     known = (name, *other_names(name))
     return [*known, usual(names, [*map(_plain, known)]) or name]
 
@@ -171,13 +173,13 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return True if records are counts: one column per word, or columns of words and counts.
+    """Return True if a table has counts: a column per word, or a column of words and one of counts.
 
     Parameters
     ----------
     names : sequence of str
     words : sequence of str
-        Columns with other values than numbers.
+        Names of the columns that have other values than numbers.
     rows : sequence of mapping
     """
     if len(rows) < 2 or len(names) < _COLUMNS:
@@ -189,13 +191,13 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a field has distinct, non-empty values in all records."""
+    """Return True if a field has a different value, which is not empty, in each record."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if all values of a field are numbers, as in a column of counts."""
+    """Return True if all present values of a field are numbers, as in a column of counts."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -204,19 +206,21 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the field that has the first accepted name; ignore case, blanks and punctuation.
+    """Return the first accepted name that a file has, in the spelling of the file.
+
+    Case, blanks and punctuation are ignored.
 
     Parameters
     ----------
     names : sequence of str
         Names of the fields of a file.
     accepted : sequence of str
-        Accepted names, the preferred one first.
+        Accepted names in the spelling of `plain_names`, the preferred name first.
 
     Returns
     -------
     str or None
-        The name as the file has it.
+        The name in the spelling of the file, or None if the file has no such name.
     """
     if len(matches := [name for name in names if name == accepted[0]]) == 1:
         return matches[0]
@@ -226,7 +230,7 @@ def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Reduce field names to their letters and digits, in lower case.
+    """Reduce field names to their letters and digits in lower case, so that they can be compared.
 
     Parameters
     ----------
@@ -236,25 +240,25 @@ def plain_names(names: Iterable[str]) -> list[str]:
     Returns
     -------
     list of str
-        A plain name for each name.
+        The reduced names, in the order of the names.
     """
     return [_plain(name) for name in names]
 
 
 def _plain(name: str) -> str:
     plain = re.sub(r"[\W_]", "", name.casefold())
-    # for example, "a,b" does not name the field AB
+    # A short name keeps its punctuation: "a,b" is not the name of the field AB.
     return plain if len(plain) > 2 else name.casefold().strip()
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the only field with long texts; None if no field or several fields have them."""
+    """Return the field that has long texts; return None if there is not exactly one such field."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # all values are dates, times, or missing
+            continue  # all present values are dates or times
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -270,7 +274,7 @@ def _mean(numbers: Sequence[int]) -> float:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """Join the text fields of a record.
+    """Join the text fields of a record as paragraphs of one text.
 
     Parameters
     ----------
@@ -289,20 +293,20 @@ def joined(texts: Iterable[bytes]) -> bytes:
 
 
 def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of the fields, and the records, in the first lines of JSON lines."""
+    """Parse the first lines of JSON lines; return the names of the fields, and the records."""
     records: list[dict[str, Any]] = []
     for line in head.split(b"\n")[:SAMPLED]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # the line was cut off, or reading will refuse it
+            continue  # the line is incomplete, or an error that reading reports
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the first records of a table, up to one that cannot be parsed."""
+    """Parse the first records of a table, up to a record that cannot be parsed."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:
@@ -310,5 +314,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # reading will report the error
+        pass  # the error is reported later, when the record is read
     return records

@@ -1,7 +1,8 @@
-"""XML of records, such as exports of EndNote, Europe PMC, Stack Exchange, Jira, Zotero; feeds.
+"""Reader for XML files of records, such as feeds and exports of EndNote, Jira or Zotero.
 
 A record is an element with a usual name, such as <record> or <row>, or the outermost element that
-repeats and has several fields. Its attributes, and the elements with text in it, are its fields.
+repeats and has several fields. The attributes of a record, and the elements with text in it, are its
+fields.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 
-#: Start of XML: a declaration or an element. Document types that contain declarations ("[") are
-#: excluded.
+#: Pattern of the start of an XML file: a declaration or an element. A document type that contains
+#: declarations ("[") does not match.
 BEGINS = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
     rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
     re.S,
 )
-#: Usual names of elements that are whole records.
+#: Usual names of elements that are records.
 _USUAL = (
     *(
         "record",
@@ -43,7 +44,7 @@ _USUAL = (
     ),
     *("issue", "work", "publication", "review", "comment", "message", "doc"),
 )
-#: Elements that mark up text, and are not fields of their own.
+#: Names of elements that only mark up the text of a field.
 _WITHIN_TEXT = frozenset(
     (
         *("style", "i", "b", "em", "strong", "sub", "sup", "u", "span", "br", "italic", "bold"),
@@ -51,23 +52,23 @@ _WITHIN_TEXT = frozenset(
         "a",
     )
 )
-#: Elements with an attribute that names the field, as in <field name="title">.
+#: Names of elements in which an attribute has the name of the field, as in <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Minimum number of fields in a record if its element has no usual name.
+#: Minimum number of fields by which an element without a usual name is detected as a record.
 _FEWEST = 3
-#: Element that gives an item's kind in Zotero's RDF, and the kinds that are not works.
+#: Name of the element with the kind of an item in Zotero's RDF, and kinds of items that are skipped.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if XML consists of records, unlike a LimeSurvey survey, which has only questions."""
+    """Return True if an XML file has records; a survey of LimeSurvey has only questions."""
     return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
 def record_name(head: bytes) -> str | None:
-    """Return the name of the elements that are records, from a file's first bytes; None if unknown."""
+    """Detect by the first bytes of a file which elements are records, and return their name."""
     parser = new_parser()
-    path: list[tuple[str, set[str]]] = []  # open elements, with the names of their fields
+    path: list[tuple[str, set[str]]] = []  # open elements with the names of their fields
     records: dict[tuple[int, str], list[int]] = {}
     order: Counter[str] = Counter()
     try:
@@ -100,7 +101,7 @@ def record_name(head: bytes) -> str | None:
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per record."""
+    """Yield one document for each record of an XML file."""
     name = record_name(source.head) or ""
     context.log(f"{source.label}: each element <{name}> is a document")
     records = articles_in(source, context, partial(_reader, name))
@@ -108,7 +109,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
-    """Leave out Zotero's attachments and notes, and renumber the remaining records."""
+    """Yield the records without attachments and notes of Zotero, with new numbers."""
     number = 0
     for _, record in records:
         if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:
@@ -117,7 +118,7 @@ def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
 
 
 def _reader(record: str, element: str, depth: int) -> Any:
-    """Return the function that reads an element, or None if the element is no record."""
+    """Return the function that reads an element that is a record, or None for other elements."""
     if record == "RDF":
         return _fields if depth == 1 else None
     return _fields if element.lower() == record else None
@@ -133,7 +134,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # in MARC, letters name the parts of a field
+        if name == "datafield":  # a field of MARC, with parts that letters name
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))
