@@ -127,7 +127,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return the number of fields separated by tabs in each line, or 0 if lines have different numbers."""
+    """Return the number of tab-separated fields in each line, or 0 if lines have different numbers."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}
