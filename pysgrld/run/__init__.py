@@ -1,4 +1,7 @@
-"""Run directories, which record runs so that they can be resumed. See docs/run-directory.md."""
+"""Run directories, which store training runs so that they can be resumed later.
+
+docs/run-directory.md describes the files of a run directory.
+"""
 
 from __future__ import annotations
 

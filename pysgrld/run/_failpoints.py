@@ -5,8 +5,8 @@ the program passes a point whose name matches the shell pattern ``name``; with `
 every later time. Actions are ``kill`` (SIGKILL), ``sleep`` (one second), ``short`` (a write takes
 only half of its bytes), and the names of errno codes (``EIO``, ``ENOSPC``, ...).
 
-A release ignores fail points for two reasons: none is armed unless ``SGMC_TEST=1`` is set as well,
-and a wheel may leave this file out, because ``files.py`` then defines points that do nothing.
+Fail points have no effect in a release: none is armed unless ``SGMC_TEST=1`` is set as well, and a
+wheel may leave this file out, because ``files.py`` then defines points that do nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ class _Armed(NamedTuple):
 _armed: _Armed | None = None
 _hits = 0
 
-#: Names of the points that the program has passed; recorded if a test sets this to a list.
+#: Names of the fail points that the program has passed. They are recorded only if a test sets this
+#: variable to a list.
 passed: list[str] | None = None
 
 
 def arm(spec: str | None) -> None:
-    """Arm the fail point ``name:action[:nth]``, or disarm the current one if `spec` is None.
+    """Arm the fail point of a specification ``name:action[:nth]``, or disarm it if `spec` is None.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Mark a point in the code, and perform its armed action; True requests a short write.
+    """Perform the action that is armed for this point of the code; return True for a short write.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Queue of failed writes, which are retried in order; lost data are reported as an error.
 
-A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
-status and posterior samples that cannot be written wait in memory, and are written before any later
-data of the same kind. No checkpoint is committed while an earlier sample waits: if the run is
+A disk that is full for an hour must not end a run of a week. If lines of metrics and of the log,
+the status or posterior samples cannot be written, they wait in memory, and are written before any
+later data of the same kind. No checkpoint is committed while an earlier sample waits: if the run is
 resumed from an older checkpoint, it draws the same sample again.
 """
 
@@ -19,12 +19,13 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Maximum number of bytes of waiting samples, not counting the first; with more, the run ends.
+#: Maximum total size in bytes of the samples that wait to be written, not counting the first
+#: sample; if they are larger, the run ends.
 HELD = 64 << 20
 
 
 class Backlog:
-    """Writer to a locked run, which retries failed writes in order.
+    """Writer of the files of a locked run, which retries failed writes in order.
 
     Every method raises `GoneError` if the folder was removed or taken over by another process.
 
@@ -32,8 +33,8 @@ class Backlog:
     ----------
     run : RunDirectory
     note : callable (str)
-        Called with a message at the first failure for each file, and when all its waiting writes
-        have succeeded.
+        Called with a message when a write to a file fails for the first time, and when all failed
+        writes to the file have succeeded.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
@@ -48,7 +49,7 @@ class Backlog:
         self.write(LOG, partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``; an older status that still waits is dropped."""
+        """Replace ``status.json``; an older status that could not be written yet is dropped."""
         self._waiting[STATUS] = []
         self.write(STATUS, partial(self.run.set_status, state, **fields))
 
@@ -92,7 +93,7 @@ class Backlog:
         invariants: Mapping[str, Invariant],
         training: Mapping[str, Array],
     ) -> Path:
-        """Write a checkpoint, after all writes that are waiting.
+        """Retry all failed writes, then write a checkpoint.
 
         Raises
         ------
@@ -114,17 +115,17 @@ class Backlog:
         return folder
 
     def flush(self) -> None:
-        """Retry the writes that are waiting."""
+        """Retry all failed writes."""
         for name in list(self._waiting):
             self.write(name)
 
     def finish(self) -> None:
-        """Retry the waiting writes a last time, at the end of a run.
+        """Retry all failed writes a last time, at the end of a run.
 
         Raises
         ------
         WriteError
-            If a write failed again; the message lists all that are missing.
+            If a write failed again; the message lists the number of missing writes to each file.
         """
         self.flush()
         missing = [
@@ -138,7 +139,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Retry the waiting writes to a file or to the samples' folder, then do the new write."""
+        """Retry the failed writes to a file or to the folder of samples, then do the new write."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

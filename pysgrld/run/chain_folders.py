@@ -1,4 +1,4 @@
-"""Folders of several chains, each chain's run in ``chain-1``, ``chain-2``, ..."""
+"""Folders of several chains; each chain is a run in a subfolder ``chain-1``, ``chain-2``, ..."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chain_path(folder: Path, number: int) -> Path:
 
 
 def chain_number(path: Path) -> int:
-    """Return the number of a chain from its folder, as returned by `chains_of`.
+    """Return the number of a chain, given a folder that `chains_of` returned.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def chain_number(path: Path) -> int:
 
 
 def called(path: Path) -> str:
-    """Return a run's name for messages: its folder's name or, for a chain, ``FOLDER, chain N``.
+    """Return the name of a run for messages: its folder's name, or ``FOLDER, chain N`` for a chain.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def called(path: Path) -> str:
 
 
 def chains_of(folder: Path) -> list[Path]:
-    """Return the chains in a folder, by number; empty if it has none or cannot be read.
+    """Return the folders of the chains in a folder, by number; empty if `folder` cannot be read.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains that can be resumed, or only the corpus for chains."""
+    """Return True if a folder has chains that can be resumed, or has only the corpus for chains."""
     if chains_of(folder):
         return True
     with contextlib.suppress(OSError):

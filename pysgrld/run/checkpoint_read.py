@@ -1,4 +1,4 @@
-"""Reading of checkpoints, with every byte verified, and memory allocated for checked sizes only.
+"""Reading of checkpoints; every byte is verified, and sizes are checked before memory is allocated.
 
 The checks are, in order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values,
 and the identity of the configuration. `pysgrld.run.checkpoint_write` writes checkpoints.
@@ -41,7 +41,8 @@ STATE = "state.safetensors"
 #: Name of the file of arrays that did not change since training ended, if a checkpoint has any.
 TRAINING = "training.safetensors"
 
-#: Operating-system errors that show a damaged file, not one that is just unreadable at present.
+#: Operating-system errors that indicate a damaged file, and not a file that is only unreadable at
+#: present.
 _BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 _TABLES = ("config", "files", "tensors", "append", "samples", "meta")
@@ -50,12 +51,13 @@ _KEYS = {"format", "schema", "min_reader", "sgmc", "written", "step", "identity"
 #: Prefix added to a damaged checkpoint's name.
 CORRUPT = ".corrupt-"
 
-#: Prefix added to a good checkpoint's name while another of the same step replaces it.
+#: Prefix added to an undamaged checkpoint's name while another checkpoint of the same step replaces
+#: it.
 REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
-    """A verified checkpoint; each access to a large array reads it from the file."""
+    """A verified checkpoint; its large arrays are read from the file at each access."""
 
     step: int
     arrays: Mapping[str, Array]
@@ -64,7 +66,7 @@ class Checkpoint(NamedTuple):
 
 
 class CheckpointReport(NamedTuple):
-    """A description of a checkpoint, with the first problem that was found in it.
+    """Description of a checkpoint, with the first problem that the checks found.
 
     Attributes
     ----------
@@ -73,9 +75,9 @@ class CheckpointReport(NamedTuple):
     problem : str or None
         Description of the first check that failed, or None if all succeeded.
     written : str
-        UTC time at which it was written.
+        UTC time at which the checkpoint was written.
     size : int
-        Size of its arrays' files in bytes.
+        Size in bytes of the files with the checkpoint's arrays.
     tensors : dict
         dtype and shape of each array.
     meta : dict
@@ -118,7 +120,7 @@ def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
 
 
 def damaged_checkpoints(run: Path) -> list[Path]:
-    """Return the damaged checkpoints that earlier starts renamed."""
+    """Return the folders of damaged checkpoints, which earlier starts of the run have renamed."""
     try:
         return sorted((run / "checkpoints").glob(f"{CORRUPT}*"))
     except OSError:
@@ -144,9 +146,9 @@ def read_checkpoint(
     DamagedError
         If a check fails; the message names the file and the check.
     MismatchError
-        If it is undamaged but belongs to another configuration.
+        If the checkpoint is undamaged but belongs to another configuration.
     CheckpointError
-        If it was written by a newer sgmc, or cannot be opened by this user.
+        If the checkpoint was written by a newer sgmc, or cannot be opened by this user.
     """
     manifest = read_manifest(folder)
     parts = []
@@ -175,7 +177,8 @@ def read_checkpoint(
             "config.json"
         )
         raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
-    # Without the lock, another process may have deleted the folder by now. The arrays are verified.
+    # If this process does not hold the lock, another process may have deleted the folder by now.
+    # That is no error, because the arrays are verified.
     with contextlib.suppress(OSError):
         extra = {entry.name for entry in folder.iterdir()} - {*manifest["files"], MANIFEST}
         if extra:
@@ -188,7 +191,7 @@ def read_checkpoint(
 def newest(
     run: Path, run_identity: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """Return the newest good checkpoint, and all newer damaged ones with their problems.
+    """Return the newest undamaged checkpoint, and all newer damaged ones with their problems.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ def newest(
     CheckpointError
         If checkpoints exist but none is usable, or if none exists although one is required.
     MismatchError
-        If the newest good one belongs to another configuration.
+        If the newest undamaged checkpoint belongs to another configuration.
     """
     for _ in range(5):
         damaged: list[tuple[Path, str]] = []
@@ -214,7 +217,8 @@ def newest(
             try:
                 checkpoint = read_checkpoint(folder, run_identity, invariants)
             except DamagedError as error:
-                # Without the lock, another process may have deleted this checkpoint as an old one.
+                # If this process does not hold the lock, another process may have deleted this
+                # checkpoint, because newer ones exist.
                 if folder.exists():
                     damaged.append((folder, str(error)))
                 else:
@@ -247,7 +251,7 @@ def list_checkpoints(
 ) -> list[CheckpointReport]:
     """Return reports on a run's checkpoints, oldest first, even while the run is training.
 
-    Checkpoints that the run deletes as old ones meanwhile are left out, as they are not damaged.
+    Old checkpoints that the run deletes in the meantime are left out, because they are not damaged.
 
     Parameters
     ----------
@@ -269,8 +273,8 @@ def list_checkpoints(
             _report(step, folder, whole=verify, invariants=invariants)
             for step, folder in checkpoint_folders(path)
         ]
-        # Leave out checkpoints that the run has deleted as old ones meanwhile. If it has deleted
-        # all of them, it has written newer ones: try again.
+        # Leave out old checkpoints that the run has deleted in the meantime. If all are deleted,
+        # the run has written newer ones, so try again.
         existing = [r for r in reversed(reports) if r.problem is None or r.path.exists()]
         if existing or not reports:
             break
@@ -329,7 +333,7 @@ def _report(
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the bytes of a manifest that has the given content.
+    """Return the bytes of a manifest with the given content and its digest.
 
     Raises
     ------
@@ -341,7 +345,7 @@ def seal(content: dict[str, Any]) -> bytes:
     return jsonio.pretty({**content, "digest": digest})
 
 
-#: Matches the line of a manifest with the digest, and the comma after it if there is one.
+#: Pattern of the line of a manifest that contains the digest, and of the comma that may follow it.
 _DIGEST = re.compile(rb'\n  "digest": "([0-9a-f]{64})"(,?)')
 
 
@@ -404,9 +408,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     DamagedError
-        If it is missing, damaged, or belongs to another checkpoint.
+        If the manifest is missing, damaged, or belongs to another checkpoint.
     CheckpointError
-        If it is undamaged but was written by a newer sgmc, or if this user cannot open it.
+        If the manifest is undamaged but was written by a newer sgmc, or if this user cannot open
+        it.
     """
     path = folder / MANIFEST
     try:
@@ -448,7 +453,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Return the error for a failed read, depending on whether the file is damaged or unreadable."""
+    """Return the error for a failed read, depending on whether a file is damaged or unreadable."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")

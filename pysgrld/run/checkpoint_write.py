@@ -55,7 +55,8 @@ logger = logging.getLogger(__name__)
 
 #: Names of the files of a checkpoint.
 FILES = (STATE, TRAINING, MANIFEST)
-#: Keys of a manifest with equal values in two checkpoints of the same state.
+#: Keys of a manifest. If two checkpoints have the same state, their values for these keys are
+#: equal.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
 
@@ -171,10 +172,11 @@ def _replace(
     run_identity: Identity,
     invariants: Mapping[str, Invariant],
 ) -> None:
-    """Commit a checkpoint for a step that already has one.
+    """Commit a checkpoint for a step that already has a checkpoint.
 
-    If both have the same state, the old one stays. If not, because metrics were added since or the
-    old one is damaged, the old one is first renamed to a name that readers recognise.
+    If both have the same state, the old checkpoint stays. If not, because metrics were added since
+    or the old checkpoint is damaged, the old checkpoint is first renamed to a name that readers
+    recognise.
     """
     whole = True
     try:
@@ -196,7 +198,7 @@ def _replace(
 
 
 def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
-    """Remove all but the newest ``keep`` checkpoints, and what interrupted writes left.
+    """Remove all but the newest ``keep`` checkpoints, and files that interrupted writes have left.
 
     The checkpoint of the iteration ``spared`` stays as well.
 
@@ -220,11 +222,11 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove the checkpoints after `step`; return False instead if `step` has no checkpoint."""
+    """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
-    # newest first, so that the run can be resumed if killed midway
+    # remove the newest first, so that the run can be resumed if this process is killed midway
     for later, folder in checkpoints:
         if later > step:
             remove_folder(folder, "discard", FILES)
@@ -232,7 +234,7 @@ def remove_later(run: Path, step: int) -> bool:
 
 
 def restore_replaced(run: Path) -> None:
-    """Complete or undo a replacement of a checkpoint that was interrupted; requires the lock."""
+    """Complete or undo an interrupted replacement of a checkpoint; the caller holds the lock."""
     folder = run / "checkpoints"
     for aside in sorted(folder.glob(f"{REPLACED}*")):
         step = folder_step(aside.name)

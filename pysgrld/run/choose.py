@@ -1,4 +1,4 @@
-"""Choice of the run that a command means, and of starting it, resuming it, or doing nothing."""
+"""Decision whether a command starts a new run, resumes an existing run, or has nothing to do."""
 
 from __future__ import annotations
 
@@ -39,22 +39,23 @@ ROOT = Path("sgmc-runs")
 LATEST = "latest"
 
 
-#: Maximum number of attempts, because simultaneous starts may affect each other's folders.
+#: Maximum number of attempts to find and lock a run. An attempt fails if another process creates a
+#: run in the same folder at the same time.
 _TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """The folder for a new run, and the existing runs that could be resumed instead.
+    """The folder for a new run, and the existing runs that could be resumed instead of a new run.
 
     Attributes
     ----------
     path : Path
         Folder that a new run would get.
     runs : tuple of Path
-        Existing runs that could be resumed, the first choice first.
+        Existing runs that could be resumed, in order of preference.
     named : bool
-        True if the user named the folder (``--out`` or ``--resume RUN``). If a run with another
-        configuration is in that folder, this is then an error.
+        True if the user named the folder (``--out`` or ``--resume RUN``). It is then an error if a
+        run with another configuration is in that folder.
     """
 
     path: Path
@@ -63,7 +64,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision whether to start a new run, to resume one, or to do nothing.
+    """Decision to start a new run, to resume an existing run, or to do nothing.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Decision(NamedTuple):
     path : Path
         Folder of the new run or of `run`.
     run : RunDirectory or None
-        None for "new".
+        The existing run, or None if `action` is "new".
     required : bool
         True if a checkpoint must exist: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
@@ -90,7 +91,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the latest run or folder of chains, which commands use if none is named.
+    """Return the latest run or folder of chains, for commands that are given no run.
 
     Parameters
     ----------
@@ -111,14 +112,14 @@ def latest_run(root: Path = ROOT) -> Path:
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    # each has the time of the last logged event, the name and the path
+    # each entry has the time of the last logged event, the name and the path
     candidates: list[tuple[float, str, Path]] = []
     if is_folder(root):
         for path in list_folder(root):
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            # an unreadable folder belongs to another user
+            # skip a folder that cannot be read, because it belongs to another user
             with contextlib.suppress(MissingInputError):
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
@@ -155,7 +156,8 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        temporary = path / temporary_name(LATEST)  # if it remains, the next start removes it
+        # if this file remains after a kill, the next start removes it
+        temporary = path / temporary_name(LATEST)
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
     except OSError as error:
@@ -166,7 +168,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 
 
 def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path | None:
-    """Return the folder with the given path, or else this name under `root`, or None if missing.
+    """Find a folder by its path, or else by its name under `root`; return None if it is missing.
 
     Parameters
     ----------
@@ -235,7 +237,7 @@ def check_writable(path: Path) -> None:
 
 
 def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free path, and existing folders ``name``, ``name-2``, ..., newest first.
+    """Return the next free path of ``name``, ``name-2``, ..., and existing folders, newest first.
 
     Parameters
     ----------
@@ -270,11 +272,11 @@ def find_run(
     Parameters
     ----------
     out : Path or None
-        ``--out``.
+        Value of ``--out``.
     root : Path
         Folder of runs if ``--out`` is not given.
     name : str
-        ``<corpus>-<algo>``.
+        Name of the run without a number, ``<corpus>-<algo>``.
     resume : str
         ``auto``, ``never``, or a run, given by its folder or by its name under `root`.
     chains : bool
@@ -343,7 +345,7 @@ def _holds_run(path: Path) -> OutputError:
 
 
 def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
-    """Decide whether to start a new run, to resume one, or to do nothing as one is finished.
+    """Decide whether to start a new run, to resume a run, or to do nothing if it is finished.
 
     Parameters
     ----------
@@ -460,30 +462,32 @@ def claim(
     raise AssertionError("unreachable")
 
 
-# ---- progress between starts, so that a batch system does not restart a failing run for ever
+# ---- refusal of starts without progress, so that a batch system does not restart a failing run for
+# ever
 
-#: Number of consecutive starts without progress after which the next start is refused.
+#: A start is refused after this number of consecutive starts without progress.
 FRUITLESS = 2
 
-#: Number of bytes read from the end of the log to find the last starts; a start that logs more has
-#: made progress.
+#: Number of bytes that are read from the end of the log to find the last starts. A start that logs
+#: more than this has made progress.
 _LAST = 1 << 16
 
-#: Events of a regular end of a start, with or without progress.
+#: Log events with which a start ends regularly; such a start does not count as one without
+#: progress.
 _ENDED = ("finished", "failed", "refused")
 
-#: Signals from the keyboard, which batch systems do not use to stop jobs.
+#: Signals that a person sends from the keyboard; batch systems do not use these to stop jobs.
 _BY_HAND = ("SIGINT",)
 
 
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
-    """Refuse a start after two consecutive starts without progress; the next start is allowed again.
+    """Refuse one start after two consecutive starts without progress.
 
-    A start made no progress if it was killed, or stopped by a signal or a time limit, before it
-    wrote a checkpoint of a later step than the one from which it began or, before the first
-    checkpoint, more iterations of the short chains. A start that reported an error does not count,
-    because errors have exit codes of their own. A start that a person stopped with Ctrl-C does not
-    count either.
+    The start after a refused start is allowed again. A start made no progress if it was killed, or
+    stopped by a signal or a time limit, before it wrote a checkpoint of a later step than the one
+    from which it began or, before the first checkpoint, more iterations of the short chains. A
+    start that reported an error does not count, because errors have exit codes of their own. A
+    start that a person stopped with Ctrl-C does not count either.
 
     Parameters
     ----------

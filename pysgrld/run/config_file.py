@@ -11,7 +11,7 @@ from pysgrld.run.files import read_small
 from pysgrld.run.layout import CONFIG, SCHEMA
 from pysgrld.run.schema import misfit
 
-#: Types of the parts of ``config.json`` that are read without knowledge of the model.
+#: Types of the parts of ``config.json`` that all models have in common.
 _RECORD = {
     "options": dict[str, Any],
     "corpus": {

@@ -85,7 +85,7 @@ STATES = ("running", "interrupted", "finished", "failed")
 
 
 class RunDirectory:
-    """An existing run; `create` and `open` return one.
+    """An existing run directory, as returned by the methods `create` and `open`.
 
     Methods that change the record of the chain (checkpoints, `rewind`) need the `lock`.
 
@@ -103,8 +103,8 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # events that could not yet be logged
-        self._doubtful = False  # whether a flush of the metrics to disk has failed
+        self._unlogged: list[dict[str, Any]] = []  # these events could not be logged yet
+        self._doubtful = False  # becomes True if a flush of the metrics to disk fails
 
     @classmethod
     def create(
@@ -171,7 +171,7 @@ class RunDirectory:
         except BaseException as error:
             if lock is not None:
                 lock.moved(path / LOCK)
-                # it may have its name already, but not durably
+                # the folder may have its final name already, but the name is not durable
                 with contextlib.suppress(GoneError):
                     lock.check()
                     shutil.rmtree(path, ignore_errors=True)
@@ -203,7 +203,7 @@ class RunDirectory:
 
     @property
     def config(self) -> dict[str, Any]:
-        """A copy of ``config.json``'s content as last read or written."""
+        """A copy of the content of ``config.json``, as last read or written."""
         return dict(jsonio.unsealed(self._settings, self.path / CONFIG))
 
     @property
@@ -284,7 +284,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
-        """Lock the run for writing during the block, or use the given lock.
+        """Lock the run for writing while the block runs; `taken` is a lock that is already held.
 
         Raises
         ------
@@ -309,7 +309,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Check the lock before a file is written in the block, and turn `OSError` into `WriteError`."""
+        """Check the lock before the block writes a file; turn an `OSError` into a `WriteError`."""
         if self._lock is not None:
             self._lock.check()
         with writing(path):
@@ -321,13 +321,13 @@ class RunDirectory:
         Raises
         ------
         WriteError
-            If it could not be written; nothing of the line is then left.
+            If the record could not be written; no part of its line is then in the file.
         """
         with self._writing(self.path / METRICS):
             jsonio.append_line(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
-        """Read all records of ``metrics.jsonl``, or only the whole lines in the last `last` bytes.
+        """Read all records of ``metrics.jsonl``, or only complete lines in the last `last` bytes.
 
         Raises
         ------
@@ -345,7 +345,7 @@ class RunDirectory:
         Raises
         ------
         WriteError
-            If it could not be written; nothing of the line is then left.
+            If the event could not be written; no part of its line is then in the file.
         """
         line = {"time": jsonio.now(), "event": event, **fields}
         with self._writing(self.path / LOG):
@@ -355,7 +355,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event after its action; if this fails, warn, and retry when the next one is logged."""
+        """Log an action that was completed; if this fails, warn, and retry with the next event."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -385,7 +385,7 @@ class RunDirectory:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The content of ``status.json``, or empty if the file is missing or unreadable."""
+        """The content of ``status.json``; empty if the file is missing or unreadable."""
         with contextlib.suppress(FileNotFoundError):
             try:
                 status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)
@@ -467,7 +467,8 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # files that a rewind restores; the log is excluded, because it records history
+                # a rewind restores the files in these tables; the log is not among them, because it
+                # records history
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),
@@ -525,7 +526,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove the checkpoints after `step`; return False instead if `step` has no checkpoint.
+        """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False.
 
         Raises
         ------
@@ -539,8 +540,8 @@ class RunDirectory:
     def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
         """Restore metrics and samples to their state at the given checkpoint.
 
-        No file is changed before all were verified. All changes can be repeated, so the next rewind
-        finishes one that was interrupted.
+        All files are verified before any is changed. All changes can be repeated, so the next
+        rewind completes an interrupted one.
 
         Parameters
         ----------

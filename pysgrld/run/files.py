@@ -1,4 +1,4 @@
-"""Durable files and folders, which are complete or absent even if process or machine stops.
+"""Writing of files and folders that are complete or absent even if process or machine stops.
 
 Every function that writes takes the name of a fail point. The points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
@@ -26,7 +26,7 @@ from pysgrld.run.ownership import foreign, is_marked, marked_name
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
-except ModuleNotFoundError:  # the wheel has no test hooks
+except ModuleNotFoundError:  # a wheel may lack the fail points
 
     def fail_point(name: str) -> bool:
         """Do nothing, because a release has no fail points."""
@@ -39,8 +39,9 @@ Buffer = bytes | bytearray | memoryview
 #: Maximum number of bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
-#: Prefixes of marked names (`pysgrld.run.ownership`) of files and folders that a killed process may
-#: leave. They are never read, and the next start removes them.
+#: Prefixes of the names of temporary files, and of folders that are being deleted (marked names of
+#: `pysgrld.run.ownership`). A killed process may leave them; they are never read, and the next
+#: start removes them.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
@@ -278,10 +279,10 @@ def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
 
 
 def remove_stale(folder: Path, point: str) -> list[str]:
-    """Delete temporary files that killed processes left in a folder; requires the lock.
+    """Delete temporary files that killed processes left in a folder; the caller must hold the lock.
 
-    Such files have marked names. Returns the names removed. Files that cannot be removed now are
-    left for the next start.
+    Such files have marked names. Returns the names of the removed files. Files that cannot be
+    removed now are left for the next start.
     """
     with os.scandir(folder) as entries:
         stale = [entry for entry in entries if is_marked(entry.name, TEMPORARY, TRASH)]
@@ -337,7 +338,7 @@ def open_regular(
 
 
 def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
-    """Fill a buffer from a file, from the current position or from byte `place` on.
+    """Fill a buffer from a file, starting at the current position or at byte `place`.
 
     Raises
     ------
@@ -431,7 +432,7 @@ def advice_on(error: OSError) -> str:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an `OSError` in the block into a `WriteError` with a message to the user.
+    """Context manager that turns an `OSError` into a `WriteError` with a message to the user.
 
     Parameters
     ----------
@@ -452,7 +453,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path, point: str) -> Iterator[Path]:
-    """Yield a temporary path next to `path`, and durably replace `path` by it at the end.
+    """Yield a temporary path next to `path`, which replaces `path` durably at the end of the block.
 
     Readers see either the old or the new contents. On any error the temporary path is removed, and
     `path` is unchanged.

@@ -17,14 +17,14 @@ from pysgrld.options.common import spelled
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: Values of reading options that older releases did not record for runs on texts.
+#: Values of reading options. Older releases did not record these values for runs on texts.
 UNSAID = {"numbers": "keep"}
-#: Free options that limit a run's length.
+#: Options that limit a run's length, which may change when the run is resumed.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
 class Identity(NamedTuple):
-    """Options, corpus and parent, which must not change, by name, as in ``{"--seed": 1}``."""
+    """Parts of a configuration that must not change, by name, for example ``{"--seed": 1}``."""
 
     fields: dict[str, Any]
 
@@ -39,7 +39,7 @@ def identity(
     free: Iterable[str] | None = None,
     resolved: Mapping[str, Any] | None = None,
 ) -> Identity:
-    """Return the identity of a configuration.
+    """Return the part of a configuration that must not change during a run.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def identity(
 def identities(
     old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the identity fields of a stored and a requested configuration, for comparison.
+    """Return the identity fields of a stored and of a requested configuration, to compare them.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 LONGEST = 16 << 20
 #: Key under which a file stores the digest of its other keys and values.
 SEAL = "digest"
-#: Files about which a warning was logged, with their contents at that time.
+#: Pairs of a file about which a warning was logged, and the file's content at that time.
 _warned: set[tuple[str, bytes]] = set()
 
 
@@ -73,13 +73,13 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
 
 
 def pretty(value: Any) -> bytes:
-    """Return an indented JSON file of a value, as bytes."""
+    """Return a value as an indented JSON file, in bytes."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return a JSON file with a digest of its content, which `unsealed` checks, as bytes."""
+    """Return a JSON file in bytes, with a digest of its content that `unsealed` checks."""
     return pretty({**value, SEAL: _seal(value)})
 
 
@@ -109,7 +109,7 @@ def unsealed(data: bytes, place: Path) -> Any:
 
 @lru_cache(maxsize=4)
 def _seal_of(data: bytes) -> str:
-    """Return the digest that a sealed file should have; a run reads its configuration often."""
+    """Return the digest that a sealed file should have; cached, as files are read repeatedly."""
     value = parse(data)
     del value[SEAL]
     return _seal(value)
@@ -162,12 +162,12 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
     Raises
     ------
     OSError
-        If it could not be written; nothing of the line is then left.
+        If the object could not be written; no part of its line is then in the file.
     """
     data = line(plain(record, nonfinite_is_null=True))
     fail_point(f"{point}.open")
     with open_regular(path, append=True) as (fd, size):
-        # If a process was killed while writing a line, end that line before the new one.
+        # If a process was killed while it wrote a line, end that line before the new line.
         if size and os.pread(fd, 1, size - 1) != b"\n":
             data = b"\n" + data
         try:
@@ -179,13 +179,13 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
 
 
 def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
-    """Read all objects in a file, except an incomplete last line.
+    """Read all objects of a file of JSON lines, except an incomplete last line.
 
     Parameters
     ----------
     path : Path
     last : int, optional
-        Read only the whole lines in the last `last` bytes, so that memory does not grow with the
+        Read only complete lines among the last `last` bytes, so that memory does not grow with the
         file.
 
     Raises

@@ -1,4 +1,4 @@
-"""Names of files in a run directory, and a run's stored word counts."""
+"""Names of the files in a run directory, checks of output files, and a run's stored word counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder has a run, even a damaged one; raise the errors of `look_up`.
+    """Return True if a folder has a run, even a damaged run; errors are those of `look_up`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "cor
 
 
 class StopReason(StrEnum):
-    """Why a start of training ended, recorded as ``stop`` in ``status.json`` and in the log."""
+    """Reason why a start of training ended; ``stop`` in ``status.json`` and in the log."""
 
     #: The held-out score no longer improves when the sampling time doubles.
     CONVERGED = "converged"
@@ -101,7 +101,7 @@ def refuse_part(path: Path) -> None:
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Claim output files like `claim_files`, but refuse files of runs, searches or stored corpora.
+    """Check that files may be written into a folder: not files of runs, searches or stored corpora.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _load(place: Path, words: int) -> WordTotals:
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    # NumPy parses a header that is not a literal as Python code
+    # NumPy parses the header as Python code, so an invalid header raises these errors
     except (tokenize.TokenError, SyntaxError):
         raise ValueError("its header is not a NumPy header") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):

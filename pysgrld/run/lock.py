@@ -32,8 +32,8 @@ from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between updates of a `LockFile`, and seconds without an update after which its holder may
-#: have died.
+#: Number of seconds between updates of a `LockFile`. Number of seconds without an update after
+#: which the holder of the file may have died.
 INTERVAL, SILENT = 20.0, 200.0
 
 #: Prefix of the names of scratch folders.
@@ -41,7 +41,7 @@ PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
-#: Results of `os.fstat` for all lock files of both kinds held by this process.
+#: Results of `os.fstat` for all lock files that this process holds, with or without `flock`.
 _held_here: list[os.stat_result] = []
 
 
@@ -71,7 +71,7 @@ def is_same(path: Path, fd: int) -> bool:
 
 
 def holder() -> dict[str, Any]:
-    """Describe this process by host, pid, job and time, for lock and status."""
+    """Describe this process by host, pid, job and time, for lock files and ``status.json``."""
     return {
         "host": os.uname().nodename,
         "pid": os.getpid(),
@@ -82,7 +82,7 @@ def holder() -> dict[str, Any]:
 
 
 class Lock:
-    """The lock of a run; it is taken by the constructor and ended by `release`.
+    """The lock of a run, which the constructor takes and `release` releases.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Lock:
     OutputError
         If the file cannot be opened.
     WriteError
-        If it cannot be written.
+        If the file cannot be written.
     """
 
     def __init__(self, path: Path, *, break_lock: bool = False) -> None:
@@ -207,7 +207,7 @@ class Lock:
 
 @contextlib.contextmanager
 def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
-    """Hold a run's lock during the block; raise the errors of `Lock`.
+    """Context manager that holds a run's lock during the block.
 
     Parameters
     ----------
@@ -237,8 +237,8 @@ class LockFile:
     Parameters
     ----------
     path : Path
-        Path of the lock that it replaces. The file itself is ``lock.held`` in the same folder, and
-        exists only while a process holds the lock.
+        Path of the lock that this file replaces. The file itself is ``lock.held`` in the same
+        folder, and exists only while a process holds the lock.
     me : mapping
         Description of the holder, to be written to the file.
     break_lock : bool
@@ -321,8 +321,8 @@ class LockFile:
         aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
             path.rename(aside)
-            # If another process was faster, the file that was renamed belongs to it: move the
-            # file back.
+            # If another process was faster, the file that was renamed belongs to that process: move
+            # the file back.
             if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):
                     path.hardlink_to(aside)
@@ -334,7 +334,7 @@ class LockFile:
                 os.utime(self.fd)
 
     def release(self) -> None:
-        """Stop updating the lock file, and remove it if it still is this process's file."""
+        """Stop updating the lock file, and remove the file if it still belongs to this process."""
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError):
@@ -345,7 +345,7 @@ class LockFile:
 
 
 def refuse_foreign_lock(path: Path, fd: int) -> None:
-    """Raise an error if a file with a lock's name was not written by sgmc.
+    """Raise an error if a file has the name of a lock but was not written by sgmc.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     OutputError
     """
     regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    # after a power failure, the file may have the start of an entry, or zero bytes
+    # after a power failure, the file may contain only the start of an entry, or zero bytes
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
@@ -420,7 +420,7 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 
 def scratch_name() -> str:
-    """Return a unique scratch folder name, which `sweep` recognises."""
+    """Return a unique name for a scratch folder, which `sweep` recognises."""
     return marked_name(_scratch_stem())
 
 
@@ -465,7 +465,7 @@ def sweep(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
             if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
-                continue  # it belongs to another host, or sgmc did not make it
+                continue  # the folder belongs to another host, or sgmc did not make it
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)
@@ -474,7 +474,7 @@ def sweep(parent: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Create a scratch folder in a parent folder, and remove it after the block.
+    """Context manager that creates a scratch folder in a parent folder, and removes it at the end.
 
     Parameters
     ----------

@@ -26,10 +26,11 @@ from pysgrld.core import core
 #: Maximum number of threads that a user can request.
 MOST = 4096
 
-#: Version of sgmc, as in `pyproject.toml`: to read it from the installed metadata is slow.
+#: Version of sgmc, equal to the version in `pyproject.toml`; reading it from the installed metadata
+#: would be slow.
 RELEASE = "1.0.0rc1"
 
-#: Maximum number of threads that does not disturb other users of a login node.
+#: Number of threads up to which a process does not disturb other users of a login node.
 FEW_THREADS = 8
 
 #: Seconds to wait for an answer of the batch system.
@@ -43,7 +44,7 @@ _SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
 
 _CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cpuinfo")
 
-#: Bytes of memory, in addition to its stack, that a Python thread needs to start.
+#: Number of bytes of memory that a Python thread needs to start, in addition to its stack.
 _FIRST_OBJECTS = 4 << 20
 #: Assumed size of a thread's stack in bytes if the system sets no limit.
 _USUAL_STACK = 8 << 20
@@ -53,7 +54,7 @@ _USUAL_STACK = 8 << 20
 
 
 class Threads(NamedTuple):
-    """Number of threads, where it comes from, and whether the system allows fewer than requested."""
+    """Number of threads, source of this number, and whether fewer were allowed than requested."""
 
     number: int
     source: str
@@ -61,12 +62,12 @@ class Threads(NamedTuple):
 
 
 def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Return the number of threads to use: requested, or from the environment, or allowed.
+    """Return the number of threads to use, from the first source that gives a number.
 
-    The first of these determines it: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``,
-    and the smaller of the CPU affinity and the cgroup's quota. The number of processors of the
-    machine is used only if the system has no CPU affinity (macOS). The result is never more than
-    this process can start in addition to the thread that reads ahead.
+    The sources are, in this order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, and
+    the smaller of the CPU affinity and the cgroup's quota. The number of processors of the machine
+    is used only if the system has no CPU affinity (macOS). The result is never more than this
+    process can start in addition to the thread that reads ahead.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
         number, source = len(cpus), "CPU affinity"
         if not cpus:  # macOS has no CPU affinity
             number, source = os.cpu_count() or 1, "processors"
-        quota = period = ""  # CPU quota of this cgroup, from the files of version 2 or 1
+        quota = period = ""  # CPU quota of this cgroup, from files of cgroup version 2 or 1
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
                 texts = [(_CGROUP / name).read_text() for name in files]
@@ -142,7 +143,7 @@ def processor_name() -> str:
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return a warning if many threads run by default on what seems a login node, else None.
+    """Return a warning if many threads run by default on a machine that may be a login node.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
     Returns
     -------
     str or None
-        One line.
+        The warning, one line, or None.
     """
     environment = os.environ if environment is None else environment
     is_explicit = count.source in ("--threads", "OMP_NUM_THREADS")
@@ -193,12 +194,12 @@ def check_room_for_thread() -> None:
 
 
 def allowed_memory() -> int | None:
-    """Return the memory available to this process: the cgroup's limit, or the machine's memory.
+    """Return the memory available to this process: the limit of the cgroup or that of the machine.
 
     Returns
     -------
     int or None
-        The smaller of the two, in bytes, or None if both are unknown.
+        The smaller of both limits, in bytes, or None if both are unknown.
     """
     limits = []
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
@@ -226,7 +227,7 @@ def rss_bytes() -> int:
 
 
 def boot_clock() -> float:
-    """Return the seconds since boot, including suspension, independent of changes to the date."""
+    """Return the seconds since boot, including suspended time; independent of the date."""
     # macOS has no CLOCK_BOOTTIME, but its CLOCK_MONOTONIC also counts time in suspension.
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
@@ -263,7 +264,7 @@ def sign_of_life(process: int) -> str | None:
 def _status(process: str) -> list[str]:
     """Return the fields of /proc/N/stat from the state on; field 20 is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    # the program's name, which precedes it, may have parentheses
+    # the program's name may contain parentheses, so the last one ends it
     return text.rpartition(")")[2].split()
 
 

@@ -1,4 +1,4 @@
-"""Output files requested by the user; a file gets its name only when it is complete."""
+"""Writing of output files for the user; a file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pysgrld.run.ownership import is_marked, list_of, refuse_new
 
 
 def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
-    """Create and lock a temporary file for `path`, and remove those left by killed processes.
+    """Create and lock a temporary file for `path`, and remove files that killed processes left.
 
     The kernel ends the lock of a killed process, so only files without a live process are removed.
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # it is for another output file, or sgmc did not write it
+            continue  # the file is for another output file, or sgmc did not write it
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()
@@ -32,7 +32,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process removed it before it was locked, so try again
+        file.close()  # another process removed the file before it was locked, so try again
 
 
 def regular_target(path: Path) -> Path:
@@ -47,7 +47,7 @@ def regular_target(path: Path) -> Path:
         target = path.resolve() if path.is_symlink() else path
         if os.path.lexists(target) and not stat.S_ISREG(target.lstat().st_mode):
             raise OutputError(f"{path}: is not a regular file; choose another file")
-    except (OSError, RuntimeError) as error:  # circular links
+    except (OSError, RuntimeError) as error:  # the links may be circular
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"{path}: cannot be written: {reason}; choose another file") from None
     return target
@@ -73,7 +73,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     Raises
     ------
     OutputError
-        If it cannot be created.
+        If the file cannot be created.
     WriteError
         If writing fails; earlier contents are intact.
     """
@@ -95,7 +95,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # the block raised it; some of its subclasses are also an OSError
+    except SgmcError:  # this error is from the block; some subclasses are also an OSError
         raise
     except OSError as error:
         reason = error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""Ownership of paths: which files sgmc may replace or delete.
+"""Rules on which files sgmc may replace or delete.
 
 sgmc replaces and deletes only files with one of its marks. If any other file is in the way, sgmc
 prints one line, exits with code 73 and leaves the file unchanged. There are four kinds of marks,
@@ -75,7 +75,7 @@ def marked_name(stem: str) -> str:
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True for names that `marked_name` made, from a stem that begins with one of `stems`.
+    """Return True if `marked_name` made a name, from a stem that begins with one of `stems`.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class FileList:
         with contextlib.suppress(ValueError):
             if lines and json.loads(lines[0]) == _HEAD:
                 for line in lines[1:]:
-                    # ignore a line cut off by a kill or a full disk
+                    # ignore a line that a kill or a full disk has cut off
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         entry = json.loads(line)
                         mark = Mark(int(entry["size"]), str(entry["sha256"]))
@@ -204,7 +204,7 @@ class FileList:
             self._marks.setdefault(name, set()).add(mark)
 
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
-        """Append lines with a file's name, size and SHA-256 each; the folder must exist.
+        """Append a line for each file, with its name, size and SHA-256; the folder must exist.
 
         All lines are written at once under a lock, so that several processes may append to one
         list.
@@ -262,7 +262,7 @@ class FileList:
         return frozenset(name.split("/")[0] for name in self._marks if "/" in name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the named files, except files changed since sgmc wrote them.
+        """Delete the named files, except files that were changed after sgmc wrote them.
 
         Raises
         ------
@@ -294,14 +294,15 @@ class FileList:
                 self.folder.rmdir()
 
 
-#: Folders claimed by this process; files written into them are added to their lists.
+#: Folders that this process has claimed. A file that is written into such a folder is added to the
+#: folder's list.
 _claimed: set[Path] = set()
 #: Files that this process will write and that did not exist when `expect_free` was called.
 _free: set[Path] = set()
 
 
 def expect_free(path: Path) -> None:
-    """Record whether an output file exists, so that `refuse_new` notices one that appears later."""
+    """Record whether an output file exists, so that `refuse_new` notices if it appears later."""
     place = path.parent.resolve() / path.name
     if os.path.lexists(place):
         _free.discard(place)
@@ -327,7 +328,7 @@ def refuse_new(path: Path) -> None:
 
 
 def list_of(folder: Path) -> FileList | None:
-    """Return the list of files in a folder, or None if sgmc has no list for it.
+    """Return the list of files that sgmc wrote into a folder, or None if the folder has no list.
 
     Parameters
     ----------
@@ -338,7 +339,7 @@ def list_of(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    with contextlib.suppress(OutputError):  # ignore a file of this name not written by sgmc
+    with contextlib.suppress(OutputError):  # ignore a file of this name that sgmc did not write
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
             return files
@@ -379,7 +380,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
                     raise OutputError(f"{folder / name}: is there already; --force replaces it")
             expect_free(folder / name)
         _claimed.add(folder.resolve())
-    except (OSError, RuntimeError) as error:  # circular links
+    except (OSError, RuntimeError) as error:  # the links may be circular
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"{folder}: cannot be written: {reason}") from None
     return files
@@ -398,7 +399,7 @@ def check_owned(files: FileList, name: str) -> None:
 
 
 def foreign(path: Path) -> OutputError:
-    """Return the error for a file that sgmc did not write, or that has changed since.
+    """Return the error for a file that sgmc did not write, or that was changed afterwards.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Storage of work before the first checkpoint, in numbered parts with one file each.
+"""Storage of the short chains that precede a run's first checkpoint, as numbered parts.
 
-A part may be stored several times while it is computed; the newest step counts. The name of a file
-has the digest of its bytes, so that each file is verified independently. A damaged file is ignored,
-and its part is computed again.
+Each part has a file of its own. A part may be stored several times while it is computed; the newest
+step counts. The name of a file contains the digest of its bytes, so that each file is verified
+independently. A damaged file is ignored, and its part is computed again.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _POINT = "part"
 
 
 class Part(NamedTuple):
-    """A stored part: its step and its arrays."""
+    """State of a stored part: the number of steps done, and arrays."""
 
     step: int
     arrays: Mapping[str, Array]
 
 
 class StoredParts:
-    """Folder of the parts that a run stores before its first checkpoint.
+    """Folder with the numbered parts of work that a run stores before its first checkpoint.
 
     Parameters
     ----------
     folder : Path
         The folder, which is created when the first part is stored.
     writing : callable (Path) -> context manager
-        Guards a change of a file, and turns `OSError` into `WriteError`.
+        Guards a change of a file, and turns an `OSError` into a `WriteError`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class StoredParts:
         return {}
 
     def progress(self) -> int:
-        """Return the sum of all parts' steps, without verifying the files."""
+        """Return the total number of steps of all parts, without verifying the files."""
         # this keeps the last step of each part, which is the newest
         newest = dict(self._files().keys())
         return sum(newest.values())
@@ -89,12 +89,12 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store a part, and remove its files of earlier steps.
+        """Store the state of a part, and remove the part's files of earlier steps.
 
         Raises
         ------
         WriteError
-            If it cannot be written; the earlier files are intact.
+            If the part cannot be written; the files of earlier steps are intact.
         """
         earlier = [path for (part, _), path in self._files().items() if part == number]
         with self._writing(self.folder):
@@ -111,7 +111,7 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the numbers of the parts that this run and all its later starts use.
+        """Record the numbers of the parts that this run uses, now and at all later starts.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from pysgrld.run.directory import RunDirectory
 
 
 def prune(path: Path) -> int:
-    """Delete all checkpoints of a finished run but the newest undamaged one.
+    """Delete all checkpoints of a finished run, except the newest undamaged checkpoint.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def vocabulary_text(words: Sequence[str]) -> bytes:
 
 
 def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
-    """Write a run's removed folders, ``config.json`` and ``vocab.txt`` again.
+    """Write the folders, ``config.json`` and ``vocab.txt`` of a run again if they were removed.
 
     Parameters
     ----------

@@ -44,23 +44,23 @@ TOP_WORDS = "top-words-"
 
 
 class Samples:
-    """A run's folder ``samples/``.
+    """The folder ``samples/`` of a run, which contains the run's posterior samples.
 
     Parameters
     ----------
     run : Path
         The run's folder.
     writing : callable (Path) -> context manager
-        Guards a change of a file, and turns `OSError` into `WriteError`.
+        Guards a change of a file, and turns an `OSError` into a `WriteError`.
     """
 
     def __init__(self, run: Path, writing: Callable[[Path], AbstractContextManager[None]]) -> None:
         self.folder = run / "samples"
         self._run, self._writing = run, writing
-        # Digests of files written or verified by this process; these files never change.
+        # Digests of files that this process has written or verified; these files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # names of files with all values checked
+        self._checked: set[str] = set()  # names of files in which all values were checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the path of an iteration's sample."""
@@ -182,14 +182,14 @@ class Samples:
         return parts
 
     def drop(self, step: int, *, top_words: bool = False) -> None:
-        """Mark a sample as dropped, so that it no longer counts as stored; it may be missing.
+        """Hide a sample, so that it no longer counts as stored; the sample may be missing.
 
         Its disk space is free after the next checkpoint.
 
         Raises
         ------
         WriteError
-            If its file cannot be renamed.
+            If the file of the sample cannot be renamed.
         """
         path = self.path(step, top_words=top_words)
         with self._writing(path), contextlib.suppress(FileNotFoundError):
@@ -198,7 +198,7 @@ class Samples:
             self._known.pop(path.name, None)
 
     def purge(self) -> None:
-        """Delete dropped samples, which must not be in the newest checkpoint's list."""
+        """Delete the hidden files of dropped samples; the newest checkpoint must not list these."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
                 continue  # the file is not a sample
@@ -245,12 +245,12 @@ class Samples:
         return missing
 
     def verify(self, step: int, *, top_words: bool = False) -> None:
-        """Check a sample once against its digest in the newest checkpoint, if that lists it.
+        """Verify a sample once, if the newest checkpoint lists it, by its digest in the list.
 
         Raises
         ------
         CheckpointError
-            If it was changed after it was written.
+            If the sample was changed after it was written.
         """
         path = self.path(step, top_words=top_words)
         written = self.listed().get(path.name)
@@ -308,7 +308,7 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Restore the existing samples in a checkpoint's table, and delete all others.
+        """Restore the existing samples that a checkpoint lists, and delete all other samples.
 
         Raises
         ------

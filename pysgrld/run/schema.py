@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-#: Types of a record's values by key, or, for nested records, their schemas. A key whose type
-#: includes None may be missing.
+#: Type of each value of a record by key; the type of a nested record is a schema itself. A key may
+#: be missing if its type includes None.
 Schema = Mapping[str, Any]
-#: Type of integers of at least 0.
+#: Type of nonnegative integers.
 NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of a list or table whose values all have the same schema, and which may be missing."""
+    """Type of a list or table with values of one schema; the list or table may be missing."""
 
     schema: Schema
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
-    """Return text about the first part of a record that has a wrong type, or None if none has.
+    """Describe the first part of a record that has a wrong type; return None if no part has.
 
     Parameters
     ----------

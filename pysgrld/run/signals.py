@@ -1,4 +1,4 @@
-"""Requests to stop a process, and detection of periods in which it was suspended.
+"""Requests to stop a process, and detection of periods in which the process was suspended.
 
 Signals and the clock set a flag (`StopFlag`), which the training loop reads between minibatches.
 """
@@ -27,13 +27,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU)
 
 
 class SecondInterrupt(KeyboardInterrupt):
-    """Raised at the second Ctrl-C, after which the process stops at once with exit code 130."""
+    """Error raised at the second Ctrl-C, which stops the process at once with exit code 130."""
 
     exit_code = 130
 
 
 class StopFlag(contextlib.ExitStack):
-    """Flag with the reason for stopping, and context manager around the training loop.
+    """Flag that is set if a run must stop, and context manager that sets it at signals.
 
     Within the context, SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, and SIGUSR2 asks
     for a checkpoint. SIGHUP asks the run to stop if it has a terminal, and is ignored otherwise. A
@@ -94,7 +94,8 @@ class StopFlag(contextlib.ExitStack):
                 "time instead"
             )
         else:
-            # A checkpoint is requested to measure its duration. The margin is for Python's exit.
+            # Request a checkpoint to measure how long it takes. The margin is for the exit of
+            # Python.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
@@ -104,7 +105,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if the run must stop, due to a request or the time that a step takes."""
+        """Return True if a stop was requested, or if no time is left for a step of this length."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None
@@ -145,7 +146,7 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run must stop in a phase that leaves no results.
+        """Raise an error if the run must stop in a phase in which it has no results yet.
 
         Parameters
         ----------
@@ -181,13 +182,13 @@ class StopFlag(contextlib.ExitStack):
         return self
 
 
-#: Seconds between readings of an `AwakeClock`, and delay of a reading, in seconds, above which the
-#: process must have been suspended.
+#: Number of seconds between readings of an `AwakeClock`. Delay of a reading, in seconds, above
+#: which the process must have been suspended.
 BEAT, GAP = 0.25, 5.0
 
 
 class AwakeClock(contextlib.ExitStack):
-    """A clock that excludes periods in which the process was suspended; a context manager.
+    """Clock, as a context manager, that does not count periods in which the process was suspended.
 
     The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread
     wakes four times a second and reads the clock. If it wakes much too late, the whole process was
@@ -221,7 +222,7 @@ class AwakeClock(contextlib.ExitStack):
             return now - self._gaps
 
     def take_gap(self) -> float:
-        """Return the number of seconds that the process was suspended since the last call."""
+        """Return the number of seconds for which the process was suspended since the last call."""
         with self._mutex:
             gap, self._unreported = self._unreported, 0.0
         return gap

@@ -36,7 +36,7 @@ MAX_TENSORS = 4096
 MAX_AXES = 8
 NAME = re.compile(r"[a-z0-9_.]{1,64}")
 
-#: Maximum size in bytes at which an array of a verified file stays in memory.
+#: Arrays of a verified file stay in memory if they have at most this number of bytes.
 _KEPT = 1 << 20
 
 #: Alignment in bytes of loaded arrays, as expected by the compiled kernels.
@@ -60,7 +60,7 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 class DamagedError(Exception):
-    """Error for a file changed since it was written; the message names file and failed check."""
+    """Error for a file that was changed after it was written; it names file and failed check."""
 
 
 class Tensor(NamedTuple):
@@ -74,7 +74,7 @@ class Tensor(NamedTuple):
 
 
 class TensorHeader(NamedTuple):
-    """A checked header: the tensors in file order, and the position of the first one's bytes."""
+    """A checked header: the tensors in file order, and the position of the first tensor's bytes."""
 
     tensors: tuple[Tensor, ...]
     offset: int
@@ -105,7 +105,7 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
 
 
 def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """Return the bytes that precede a file's arrays, which must follow in the given order.
+    """Return the header of a file; the arrays must follow the header in the given order.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
-        """Read an array for the first time; keep it if it is small, else record its digest."""
+        """Read an array for the first time; keep a small array, or store a large array's digest."""
         digest = hashlib.sha256()
 
         def told(piece: Buffer) -> None:
@@ -345,7 +345,7 @@ def load(
     path : Path
     expected : Written
     violation_of : callable, optional
-        Takes name and array; returns the problem of an array, or None if it has none.
+        Takes the name and the array; returns the problem of the array, or None if it has none.
 
     Raises
     ------
@@ -389,7 +389,7 @@ def view(path: Path) -> dict[str, Array]:
     Raises
     ------
     DamagedError
-        If the file is no such file.
+        If the file is not a valid file of arrays.
     OSError
         If it cannot be opened or mapped.
     """
@@ -440,11 +440,11 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 #: Empty mapping of invariants, for arrays of unknown meaning.
 NONE: Mapping[str, Invariant] = MappingProxyType({})
 
-#: Maximum deviation from 1 of a row's sum or norm, due to single precision.
+#: A row's sum or norm may deviate from 1 by at most this, because of single precision.
 TOLERANCE = 1e-3
 
-#: Range of an array's values for each condition. All floats in a checkpoint satisfy `FINITE`, a
-#: range in which squares and sums stay finite.
+#: Range of an array's values for each condition. All floats in a checkpoint must satisfy `FINITE`,
+#: so that their squares and sums stay finite.
 _RANGES = {
     Condition.FINITE: (-1e100, 1e100),
     Condition.NOT_NEGATIVE: (0.0, 1e100),
@@ -468,7 +468,7 @@ def violation(
     finite: bool = False,
     first: int = 0,
 ) -> str | None:
-    """Return text about the first invariant that an array violates, or None.
+    """Describe the first invariant that an array violates; return None if it violates none.
 
     Parameters
     ----------
@@ -519,5 +519,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names of arrays that must exist, which are all patterns without wildcards."""
+    """Return the names of arrays that must exist: all patterns without wildcards."""
     return [name for name in invariants if not _WILDCARDS & set(name)]
