@@ -27,8 +27,8 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes, True if it can be the second and third of the bytes with a mark. The
-#: search for marks skips all other pairs.
+#: For each pair of bytes, True if it can be the second and third byte of a mark, which may begin at
+#: any bit of the first byte. The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -72,7 +72,7 @@ class ParallelBzip2(ExitStack):
         self.callback(self._pool.shutdown, cancel_futures=True)
         self._read = begun  # number of bytes of the file read so far
         self._window = b""  # the part of the file that is in memory, up to the last byte read
-        self._marks: dict[int, int] = {}  # kinds of marks by their position in bits, ascending
+        self._marks: dict[int, int] = {}  # kind of each mark, by its position in bits
         self._searched = 0  # number of bytes of the file searched so far
         self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
         self._header = b""

@@ -28,7 +28,7 @@ _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
 
 class Chunked(NamedTuple):
-    """Documents of which the long ones were split into pieces.
+    """Result of splitting the long documents in a batch into pieces.
 
     Attributes
     ----------

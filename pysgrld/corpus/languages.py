@@ -100,7 +100,7 @@ class LanguageGuesser:
                 languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
-        """Return each document's language as an index in `languages`, or `UNKNOWN` if it is unsure."""
+        """Return each document's language as an index in `languages`, or `UNKNOWN` if it is unclear."""
         self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))

@@ -114,7 +114,7 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus, in which each epoch visits every document once.
+    """Minibatches of a stored corpus; in each epoch, every document is in one minibatch.
 
     Each epoch is a new random permutation of the training documents. It is split into the minimum
     number of minibatches with at most `size` documents, with sizes that differ by at most one. If
@@ -332,7 +332,7 @@ class OnePass:
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
-        """Draw the next minibatch from the buffer, and refill the buffer from the stream."""
+        """Draw documents for the next minibatch from the buffer, and refill the buffer."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
         order = core.permute(

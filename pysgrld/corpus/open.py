@@ -525,9 +525,9 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field that the user named to the key of its column, and to the option that named it.
+    """Map each field that the user named to its column, and to the option that named the field.
 
-    The key of a column is its role and its name.
+    A column is identified by its role and its name.
     """
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
@@ -586,7 +586,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return an array with at least `size` values; enlarging doubles the size at least.
+    """Return an array with at least `size` values, enlarged at least twofold if it is too small.
 
     Parameters
     ----------

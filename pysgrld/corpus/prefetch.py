@@ -1,4 +1,4 @@
-"""Iterators that compute the next items on other threads while the consumer uses the current.
+"""Iterators that compute their next items on other threads while the current item is used.
 
 Threads change only the time at which a result is ready, never its value. For any number of threads,
 results come in the order of their items, and an error is raised after the results of all earlier

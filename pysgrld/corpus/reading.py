@@ -288,7 +288,7 @@ class CorpusOptions:
             if value not in (None, "auto") and name not in usual
         }
         numbered = None
-        if OF_WORDS in recorded or "token-pattern" in recorded:  # only texts record a pattern
+        if OF_WORDS in recorded or "token-pattern" in recorded:  # only texts have a token pattern
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
         recorded_field = "text-field" in recorded_values and "text-field" not in explicit
@@ -300,7 +300,7 @@ class CorpusOptions:
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return the options for documents: without the options that are for a metadata file."""
+        """Return the options for reading documents, without options that apply to a metadata file."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)

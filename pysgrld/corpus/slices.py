@@ -196,7 +196,7 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
 
 
 def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) -> Slicing:
-    """Return a number of time slices with about as many documents each, by quantiles of the values.
+    """Return a given number of time slices with about equally many documents each.
 
     Documents with equal values are in the same slice.
     """

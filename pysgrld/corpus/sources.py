@@ -139,7 +139,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # written like this by older versions
+    if recorded["text_field"] == AUTO:  # older versions record this
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -171,7 +171,8 @@ def stands_for(
     inputs : sequence of str
     options : CorpusOptions
     notify : callable
-        Called with the progress of hashing files that have a new stamp; may raise, to stop.
+        Called with the progress of hashing files that have a new stamp. It may raise an exception
+        to stop.
 
     Raises
     ------

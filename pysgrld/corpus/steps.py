@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.formats import slack
 
 #: Function that takes a start and an end, and returns True if the caller needs any of the documents in
-#: this range. Other documents are not counted.
+#: this range. The words of other documents are not counted.
 Wish = Callable[[int, int], bool]
 
 
@@ -317,7 +317,7 @@ class _Input:
         self.name = self.input_name
         self.folder: Path | None = None  # path of the input if it is a folder of texts
         self.slack: slack.Export | None = None  # set if the input is an export of Slack
-        # Number of documents in yielded steps, and number of documents read in addition.
+        # Number of documents in yielded steps, and number of documents that were left out.
         self.given = self.read = 0
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}

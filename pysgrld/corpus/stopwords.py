@@ -137,7 +137,7 @@ def _of_iso(name: str) -> frozenset[str]:
 
 
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
-    """Guess the language of a text by the list of stop words to which most of its tokens belong.
+    """Guess the language of a text by the list of stop words that covers most of its tokens.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count the tokens in each script other than Latin; Unicode names of characters begin with it."""
+    """Count the tokens in each script except Latin, by the Unicode name of their first letter."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
         if word > "\u0370":  # not a Latin letter

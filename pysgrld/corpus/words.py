@@ -1,4 +1,4 @@
-"""List of all words of a corpus, which shows the rule by which a word is left out (`list_words`)."""
+"""List of all words of a corpus, with the rule that leaves a word out of the vocabulary."""
 
 from __future__ import annotations
 

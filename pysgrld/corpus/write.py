@@ -298,7 +298,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
     finally:
         if lock is not None:
-            if not stays and is_same(place, lock):  # still the locked folder
+            if not stays and is_same(place, lock):  # the path is still the locked folder
                 if begun:
                     _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)

@@ -86,7 +86,7 @@ def write_about(
     *,
     read: int | None = None,
 ) -> dict[str, Any]:
-    """Write details and texts of the documents that stay in a corpus to two archives in its folder.
+    """Write ids, titles, columns and texts of a corpus's documents to two archives in a folder.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class _Automatic:
     def write(
         self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
     ) -> tuple[str, int] | None:
-        """Write a column and return its kind and number of missing values; return None if left out."""
+        """Write a column, and return its kind and number of missing values; None if it is left out."""
         size = source.values.text.size
         if not size:
             return None
@@ -240,7 +240,7 @@ class _Automatic:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join the first column names to a text that ends with the number of the other names."""
+    """Return a text that lists the first column names and the number of further names."""
     shown = ", ".join(name[:40] for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 

@@ -101,7 +101,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Append the values (or None) of the next documents; ``before`` is the number of earlier ones."""
+        """Append the values, or None, of the next documents; ``before`` documents precede them."""
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
@@ -121,7 +121,7 @@ class GrowingColumn:
         self.text.append(b"".join(texts))
 
     def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
-        """Append all texts in one fast step; return False and append none if one contains a NUL."""
+        """Append texts in one fast step; if a text contains a NUL, return False and append nothing."""
         data = "\0".join(values).encode("utf-8", "replace")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
         if len(ends) != len(values) - 1:
@@ -157,7 +157,7 @@ class GrowingColumn:
 
 
 class DetailsCollector:
-    """Collector that stores the documents' details in files, in the order in which they are read.
+    """Collector that stores the ids, titles, columns and origins of documents in temporary files.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class DetailsCollector:
         return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
-        """Return the columns that only few documents have; return none while columns are not too many.
+        """Return the columns that only few documents have, if there are too many columns.
 
         Columns that the user named are never returned. If field names differ between documents,
         they are data, not names, and each of the columns would be as long as the corpus.

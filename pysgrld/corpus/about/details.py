@@ -68,7 +68,7 @@ class Fields(NamedTuple):
 
 
 class WantedFields(NamedTuple):
-    """The fields of records that become text, id, title and columns, named by the user or by default.
+    """Names of the fields that become the text, the id, the title and the columns of documents.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class WantedFields(NamedTuple):
         )
 
     def is_optional(self, name: str) -> bool:
-        """Return True if the field causes no error when its values cannot become a column."""
+        """Return True if a field may be left out when its values cannot become a column."""
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
@@ -166,7 +166,7 @@ def rules_of(options: CorpusOptions) -> ValueRules:
 
 
 class FieldReader:
-    """Collector of the wanted fields of records; `fields` returns them and starts a new batch.
+    """Collector of the wanted fields of records, one record at a time.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class FieldReader:
             added.
         """
         time = self.wanted.time
-        # A CSV file may lack the field in all rows, but not in some of them.
+        # A CSV file that lacks the field lacks it in all rows; this is not an error of a row.
         if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title

@@ -1,4 +1,4 @@
-"""Ids, titles and columns from a separate file, which is matched to documents by order or id."""
+"""Reading of ids, titles and columns from a separate file, the rows of which belong to documents."""
 
 from __future__ import annotations
 

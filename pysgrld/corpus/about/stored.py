@@ -123,9 +123,7 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the SHA-256 of the files; if ``whole`` is False, only of files with a changed stamp.
-
-        The stamp of a file is its size and modification time.
+        """Check the SHA-256 of all files or, if ``whole`` is False, of files with a new size or time.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Storage of the texts of documents, compressed with Zstandard; a size limit leads to a sample.
+"""Storage of the texts of documents, or of a sample of them, compressed with Zstandard.
 
 A frame is a compressed unit that can be read alone; it has some whole texts, a few hundred
 kilobytes. If the compressed size is limited, a document's text is kept as long as a hash of the
@@ -35,7 +35,7 @@ from pysgrld.types import Int64s
 FRAME = 2**18
 #: Maximum size in bytes of a text that is stored. A file that claims a longer text is refused.
 LONGEST = 2**26
-#: Window size in bytes that reading always allows. Compression at level 1 uses no larger window.
+#: Window size of Zstandard, in bytes, that reading always allows. Level 1 uses no larger window.
 WINDOW = 2**20
 #: Compression level of Zstandard; level 3 would take 1.4 times as long for 5 % smaller files.
 LEVEL = 1
@@ -179,7 +179,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus, the documents of which follow ``before`` other documents.
+        """Add all texts of a stored corpus; the number of its first document is ``before``.
 
         Raises
         ------

@@ -340,8 +340,8 @@ FORMATS = (
 
 #: Format of text if the user gives --no-header or --header-line, and so declares it to be a table.
 TABLE = FORMATS[-2]
-#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: the suffixes that several formats
-#: have. `PREFIXES`: all prefixes of file names.
+#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: the suffixes that do not
+#: identify a format. `PREFIXES`: all prefixes of file names.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)

@@ -231,7 +231,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of a record into cells; return None unless the header has as many."""
+    """Split the first line of a record into cells; return None if their number is wrong."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None

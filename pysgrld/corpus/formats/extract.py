@@ -121,7 +121,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    if encoding.startswith(("utf-16", "utf-32")):  # wrong: the declaration is in ASCII
+    if encoding.startswith(("utf-16", "utf-32")):  # a declaration in ASCII rules them out
         encoding = UTF8
     try:
         return data.decode(_WIDER.get(encoding, encoding))
@@ -189,7 +189,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Target of an XML parser, which calls its methods, that collects the text of a Word document.
+    """Collector of the text of a Word document, the methods of which an XML parser calls.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def _damaged(error: Exception, label: str) -> CorpusError:
 
 
 def _matrix(file: Any, label: str) -> _Matrix:
-    """Find the matrix in a file that contains counts.
+    """Find the count matrix in a file.
 
     In AnnData, X, the layer "counts" and raw are tried in this order; the first matrix that begins
     with whole numbers is used. A file of 10x has only one matrix.

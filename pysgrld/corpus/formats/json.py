@@ -172,7 +172,7 @@ def _dotted(fields: WantedFields) -> list[str]:
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a record with nested values that are wanted as additional fields; lists are joined."""
+    """Return a record to which wanted nested values are added as fields; lists become texts."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:

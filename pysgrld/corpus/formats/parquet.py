@@ -182,7 +182,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
 
 
 def _path(source: Lines, kind: str, how: str) -> Path:
-    """Return the path of the input, which PyArrow reads itself, after checks.
+    """Check that the input is a file and that PyArrow is installed, and return the path.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Readers for plain text with a document per line, and for files and folders with one per file."""
+"""Readers for plain text, in which a document is a line or a file, and for folders of files."""
 
 from __future__ import annotations
 

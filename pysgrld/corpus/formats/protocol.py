@@ -345,7 +345,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report an invalid record, and add an empty document in its place if these are kept.
+        """Report an invalid record; if empty documents are kept, add one in its place.
 
         Raises
         ------

@@ -156,7 +156,7 @@ def _whole(source: Lines, limit: int) -> bytes:
 #: Pattern of the tag of a cell or a row, with its position, in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
 #: `_OPEN_DOCUMENT`: pattern of the start tag of a table, row or cell in an OpenDocument spreadsheet.
-#: `_REPEATED`: pattern of the attribute with the number of its repetitions.
+#: `_REPEATED`: pattern of the attribute with the number of times that the element is repeated.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
@@ -219,7 +219,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Skip titles above a table; return the rows from the header on, and True if it has a header.
+    """Skip titles above a table; return the other rows, and True if the first is a header.
 
     Raises
     ------

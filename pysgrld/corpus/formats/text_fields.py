@@ -24,7 +24,7 @@ NAMES = (
     "abstractinvertedindex",  # in OpenAlex
     "unigramcount",  # in Constellate: words and their counts
 )
-#: Names of fields that are chosen as the text field only if no other field can be it.
+#: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")
 #: Usual names of the id field and of the title field, which are used if the user has not named these
 #: fields.
@@ -151,7 +151,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Map each wanted field that a file lacks to other names of it, such as year to PY or Year."""
+    """Map each wanted field that a file lacks to equivalent fields in the file, such as year to PY."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -299,7 +299,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # the line is incomplete, or an error that reading reports
+            continue  # the line is incomplete or invalid; reading reports errors
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
