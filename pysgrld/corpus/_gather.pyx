@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Read many short pieces of a file by position into one buffer, without the interpreter's lock.
+"""Reading of many short pieces of a file into one buffer, without the interpreter's lock.
 
-If a page of a mapped file is lost (the file was truncated, the disk is failing), SIGBUS ends the
-process; reading the file returns an error instead, and takes as long as copying from mapped pages.
+The file is not memory-mapped. If a page of a mapped file is lost (the file was truncated, the disk
+is failing), SIGBUS ends the process; reading the file returns an error instead, and takes as long as
+copying from mapped pages.
 """
 
 from libc.errno cimport EINTR, errno
@@ -15,12 +16,12 @@ include "_arrays.pxi"
 cdef enum:
     ENDED = -1
 
-#: Return value of `gather` if the file ends before a piece does.
+#: Return value of `copy` and `gather` if a piece extends beyond the end of the data.
 CUT = ENDED
 
 
 cdef bint _fill(const int64_t* start, const int64_t* size, int64_t n, int64_t room) noexcept:
-    """Return whether no start and no size is negative and the sizes sum to ``room``."""
+    """Return True if no start or size is negative, and the sum of the sizes is ``room``."""
     cdef int64_t i
     for i in range(n):
         if start[i] < 0 or size[i] < 0 or size[i] > room:
@@ -30,7 +31,7 @@ cdef bint _fill(const int64_t* start, const int64_t* size, int64_t n, int64_t ro
 
 
 def copy(whole, starts, sizes, out):
-    """Copy pieces of memory, one after the other, into ``out``.
+    """Copy pieces of an array in memory, one after the other, into ``out``.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def copy(whole, starts, sizes, out):
     Returns
     -------
     int
-        0, or `CUT` if ``whole`` ends before a piece does.
+        0, or `CUT` if a piece extends beyond the end of ``whole``.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def gather(int fd, starts, sizes, out):
     Returns
     -------
     int
-        0, the ``errno`` of a failed read, or `CUT` if the file ends before a piece does.
+        0, the ``errno`` of a failed read, or `CUT` if a piece extends beyond the end of the file.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def gather(int fd, starts, sizes, out):
         while i < n:
             at, want = start[i], size[i]
             i += 1
-            while i < n and start[i] == at + want:  # adjacent pieces are read by one call
+            while i < n and start[i] == at + want:  # adjacent pieces are read together
                 want += size[i]
                 i += 1
             while want > 0 and problem == 0:

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Inner loops of reading counts: parse lines of numbers into arrays, and renumber words.
+"""Parsing of word counts in text files, and renumbering of words, as compiled loops.
 
-Parsing stops at the first malformed line. The caller, in Python, then examines that line to report
+Parsing stops at the first malformed line. The calling Python code then examines that line to report
 the error.
 """
 
@@ -14,14 +14,14 @@ from libcpp.vector cimport vector
 
 include "_arrays.pxi"
 
-#: Forms of a count: a whole number of at least 1; a whole number of at least 0 in any decimal
-#: notation; or no count at all, which stands for 1.
+#: Notations of a count. `COUNT`: a whole number of at least 1. `REAL`: a whole number of at least 0 in
+#: any decimal notation, such as 3.0. `PATTERN`: counts are not written, and are 1.
 COUNT, REAL, PATTERN = 0, 1, 2
 
 cdef enum:
     LARGEST = 2147483647
-    MARKED = 1 << 24  # larger word ids are sorted: marks take memory for each smaller id
-    EXPONENT = 10000  # larger exponents change no result: their further digits are ignored
+    MARKED = 1 << 24  # `_by_marks` takes memory up to this word id
+    EXPONENT = 10000  # larger exponents have the same effect
 
 cdef bint[256] LABEL
 
@@ -42,7 +42,7 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
 cdef inline const uint8_t* _digits(
     const uint8_t* p, const uint8_t* end, int64_t* value
 ) noexcept nogil:
-    """Read an unsigned decimal number; return NULL if none comes or it has more than 18 digits."""
+    """Read an unsigned number; return NULL if there is no digit, or more than 18 digits."""
     cdef const uint8_t* start = p
     cdef const uint8_t* first
     cdef int64_t total = 0
@@ -61,10 +61,10 @@ cdef inline const uint8_t* _digits(
 
 
 cdef const uint8_t* _real(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    """Read a number like 3, 3.0 or 30e-1; return NULL if it is not whole, negative or too large."""
+    """Read a number like 3, 3.0 or 30e-1; return NULL unless it is a count of at least 0."""
     cdef const uint8_t* start = p
-    cdef int64_t digits = 0     # number made of the digits up to the last one that is not zero
-    cdef int64_t zeros = 0      # number of zeros after that digit
+    cdef int64_t digits = 0     # number that the digits up to the last nonzero digit form
+    cdef int64_t zeros = 0      # number of zeros after the last nonzero digit
     cdef int64_t exponent = 0
     cdef int64_t written = 0
     cdef bint point = False
@@ -129,12 +129,12 @@ def parse_entries(bytes block, int64_t last, int64_t documents, int64_t words, i
     block : bytes
         Whole lines.
     last : int
-        The smallest valid document id for the first line; no later id may be smaller than the id
-        before it. 0 if ids may come in any order.
+        The smallest valid document id in the first line, if ids must not decrease from line to line;
+        0 if ids may be in any order.
     documents, words : int
         The largest valid document id and the largest valid word id.
     form : {COUNT, REAL, PATTERN}
-        How counts are written.
+        Notation of the counts.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
                 start = p
                 while p < end and LABEL[p[0]]:
                     p += 1
-                if p < end and p[0] == 58:  # no label: this is a pair already
+                if p < end and p[0] == 58:  # the line has no label and begins with a pair
                     p = start
                 elif p < end and not _blank(p[0]) and p[0] != 10 and p[0] != 13 and p[0] != 35:
                     if p != start:
@@ -334,10 +334,10 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
 cdef int _by_marks(
     vector[uint64_t]& row, vector[uint64_t]& marks, vector[int32_t]& count, int32_t* w, int32_t* c
 ) except -1 nogil:
-    """Write the words of a document in order, and their counts, with one bit for each word id.
+    """Sort the words of a document by setting a bit for each word id; write words and counts.
 
-    This is faster than sorting if many bits are set. Returns 0, with nothing written, if few would
-    be set or a word occurs twice, else 1. All bits are 0 before and after.
+    This is faster than comparison sorting if many bits are set. Return 0, with nothing written, if
+    few bits would be set or a word occurs twice, else 1. All bits are 0 before and after the call.
     """
     cdef uint64_t last = 0, key = 0, word = 0, left = 0, group = 0
     cdef size_t i = 0, at = 0
@@ -368,7 +368,7 @@ cdef int _by_marks(
 
 
 def renumber(indptr, indices, counts, remap=None):
-    """Renumber the words of documents, drop words with a negative number, and sort each document.
+    """Renumber the words of documents, drop words with a negative id, and sort each document's words.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def renumber(indptr, indices, counts, remap=None):
         negative ids are dropped.
     counts : (nnz,) int32
     remap : (words,) int32, optional
-        The new number of each word.
+        The new id of each word.
 
     Returns
     -------
@@ -407,7 +407,7 @@ def renumber(indptr, indices, counts, remap=None):
     cdef int64_t* new_ends = _int64(new_indptr, WRITE)
     cdef int32_t* w = _int32(new_indices, WRITE)
     cdef int32_t* c = _int32(new_counts, WRITE)
-    cdef vector[uint64_t] row  # word id in the upper 32 bits, count in the lower
+    cdef vector[uint64_t] row  # word id in the upper 32 bits, count in the lower 32 bits
     cdef vector[uint64_t] marks
     cdef vector[int32_t] count
     cdef int64_t at = 0

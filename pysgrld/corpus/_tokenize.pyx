@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Text to word counts: the inner loop of reading text.
+"""Conversion of texts to word counts by the built-in tokeniser or a pattern.
 
 A token is a run of word characters (``\w``) with the combining marks that follow them. It is
 spelled as `pysgrld.options.spelling.fold` returns it, and has at least two characters. The text is
@@ -95,12 +95,12 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
 
 _BREAKS = str.maketrans("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " " * 10)
 
-#: Counters that are not in use, kept to reuse their memory; at most one for each thread.
+#: Counters that no thread uses at the moment. They are kept, so that their memory is reused.
 cdef list _SPARE = []
 
 
 class WordCounts(NamedTuple):
-    """Word counts of the given documents, with word ids that hold in this result only.
+    """Word counts of documents, with word ids that are valid in this result only.
 
     Attributes
     ----------
@@ -116,8 +116,8 @@ class WordCounts(NamedTuple):
     bad : list of (int, str)
         Position and reason ("NUL", "not UTF-8") of each bad document.
     order : (n,) int32 or None
-        Ids of the words of good documents in text order, with -1 between two words that are not
-        neighbours: at the end of a sentence or a document, or at a word of one letter.
+        Ids of the words of good documents in the order of the text. Between two words that are not
+        neighbours there is -1: at the end of a sentence or a document, or at a word of one letter.
     """
 
     indptr: np.ndarray
@@ -130,7 +130,8 @@ class WordCounts(NamedTuple):
 
 
 cdef class _Counter:
-    # A pointer: a C++ member that runs out of memory in its constructor would end the process.
+    # This is a pointer, because a C++ member that runs out of memory in its constructor ends the
+    # process.
     cdef WordCounter* it
     cdef object error  # exception that stopped the counter
 
@@ -142,7 +143,9 @@ cdef class _Counter:
 
 
 cdef class Phrases:
-    """Phrases that count as one word each, matched greedily, longest first. Threads may share them.
+    """Phrases that count as one word each; several threads may use them at the same time.
+
+    The longest phrase that begins at a word is matched.
 
     Parameters
     ----------
@@ -150,7 +153,7 @@ cdef class Phrases:
         Words as the tokeniser writes them, separated by single blanks.
     """
 
-    cdef _Phrases* it  # as in `_Counter`
+    cdef _Phrases* it  # a pointer, as in `_Counter`
 
     def __cinit__(self, *args):
         self.it = new _Phrases()
@@ -167,8 +170,8 @@ cdef class Phrases:
 def count_words(documents, pattern=None, Phrases phrases=None, bint order=False):
     """Count the words of the given documents.
 
-    Stateless, and most of the work is done without the interpreter's lock: threads may count
-    different documents at the same time.
+    The function keeps no state, and does most of the work without the interpreter's lock, so that
+    threads can count different documents at the same time.
 
     Parameters
     ----------
@@ -192,7 +195,7 @@ def count_words(documents, pattern=None, Phrases phrases=None, bint order=False)
     MemoryError
     """
     cdef _Counter counter = _SPARE.pop() if _SPARE else _Counter()
-    cdef tuple held = tuple(documents)  # keeps the documents alive while the lock is released
+    cdef tuple held = tuple(documents)  # keep the documents alive while the lock is released
     cdef vector[string_view] views
     cdef vector[Verdict] verdicts
     cdef Unicode unicode
@@ -240,15 +243,16 @@ def count_words(documents, pattern=None, Phrases phrases=None, bint order=False)
 
 
 cdef class Dictionary:
-    """Words numbered in order of first occurrence.
+    """Dictionary of words, which are numbered in the order of their first occurrence.
 
     Parameters
     ----------
     words : sequence of str, optional
-        The only words of the dictionary, which is then closed. By default, unknown words are added.
+        The words of a closed dictionary, to which no words are added. By default, unknown words are
+        added.
     """
 
-    cdef WordTable* table  # as in `_Counter`
+    cdef WordTable* table  # a pointer, as in `_Counter`
     cdef bint closed
 
     def __cinit__(self, *args, **kwargs):
@@ -268,7 +272,7 @@ cdef class Dictionary:
         return self.table.size()
 
     def words(self, int32_t first=0):
-        """Return the words by id, from the given id on, as a list of str."""
+        """Return a list of the words from id ``first`` on, in the order of their ids."""
         cdef const char* start = self.table.bytes().data()
         cdef int64_t begin = self.table.ends()[first - 1] if first > 0 else 0
         cdef int64_t end
@@ -281,7 +285,7 @@ cdef class Dictionary:
         return found
 
     def place(self, bytes words not None, ends):
-        """Return the ids of words; unless the dictionary is closed, new words get the next ids.
+        """Return the ids of words, after adding new words if the dictionary is not closed.
 
         Parameters
         ----------
@@ -318,15 +322,15 @@ cdef class Dictionary:
 
 
 cdef class Pairs:
-    """Counts of pairs of neighbouring words, in bounded memory.
+    """Counter of pairs of neighbouring words, with bounded memory.
 
     Parameters
     ----------
     most : int
-        Maximum number of pairs in memory; if there are more, the rarest are dropped.
+        Maximum number of different pairs in memory. If there are more, the rarest pairs are dropped.
     """
 
-    cdef PairCounts* it  # as in `_Counter`
+    cdef PairCounts* it  # a pointer, as in `_Counter`
 
     def __cinit__(self, size_t most):
         self.it = new PairCounts(most)
@@ -340,7 +344,7 @@ cdef class Pairs:
         return self.it.lacking()
 
     def add(self, order, ids, marked, bint mixed):
-        """Count the neighbours in a sequence of words.
+        """Count the pairs of neighbours in a sequence of words.
 
         Parameters
         ----------
@@ -358,7 +362,7 @@ cdef class Pairs:
                         mixed)
 
     def frequent(self, uint32_t least):
-        """Return first words, second words and counts of the pairs counted at least ``least`` times."""
+        """Return first word, second word and count of each pair that occurs at least ``least`` times."""
         cdef vector[int32_t] first, second
         cdef vector[int64_t] counts
         self.it.frequent(least, first, second, counts)
@@ -383,7 +387,7 @@ cdef _int32s(const vector[int32_t]& values):
     return array
 
 
-#: Bits that stand for the signs that `signs_in` looks for.
+#: Bits for the signs of web content that `signs_in` finds in a text.
 AMPERSAND, AT, LINK, GARBLED, SHORT, TAG = 1, 2, 4, 8, 16, 32
 
 
@@ -396,7 +400,7 @@ def signs_in(list texts not None, Py_ssize_t longest, bytes initials not None):
     longest : int
         Maximum size of a short text in bytes, without the blanks around it.
     initials : bytes
-        Possible first bytes of the short texts that are looked for.
+        First bytes that the short texts to find may have.
 
     Returns
     -------
@@ -435,7 +439,7 @@ cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
         signs |= 32
     if memchr(start, b"@", end - start) != NULL:
         signs |= 2
-    # a NUL follows the last byte, so that no comparison reads beyond it
+    # A NUL follows the last byte of a bytes object, so that no comparison reads beyond it.
     if _has(start, end, b"://", 3) or _has(start, end, b"www.", 4):
         signs |= 4
     if _has(start, end, b"\xc3\x83\xc2", 3) or _has(start, end, b"\xc3\xa2\xe2\x82\xac", 5):
@@ -444,7 +448,7 @@ cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
 
 
 cdef bint _has_entity(const char* start, const char* end) noexcept:
-    """Return whether a semicolon follows an ampersand within the length of the longest entity."""
+    """Return True if a semicolon follows an ampersand within the length of the longest entity."""
     cdef const char* place = <const char*>memchr(start, b"&", end - start)
     while place != NULL:
         place += 1
@@ -475,7 +479,7 @@ cdef bool _page(void* self, uint32_t number, Page& page) noexcept with gil:
         if PyBytes_GET_SIZE(rows) != sizeof(Page):
             raise AssertionError("a page of characters is not what cpp/text takes it for")
         memcpy(&page, PyBytes_AS_STRING(rows), sizeof(Page))
-    except BaseException as error:  # also Control-C: C++ only gets True or False
+    except BaseException as error:  # Control-C too, because C++ cannot raise it
         (<_Counter>self).error = error
         return False
     return True
@@ -510,7 +514,7 @@ cdef Verdict _search(_Counter counter, bytes document, pattern) except *:
 
 
 def tally(indices, counts, documents, tokens):
-    """Add entries to document frequencies and corpus counts, both indexed by word id, in place."""
+    """Add the entries of documents to the numbers of documents and of tokens of each word, in place."""
     cdef Py_ssize_t i, n = len(indices)
     cdef const int32_t* word = _int32(indices, READ)
     cdef const int32_t* count = _int32(counts, READ)

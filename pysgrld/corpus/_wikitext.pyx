@@ -1,7 +1,8 @@
 # cython: language_level=3
-"""Removal of MediaWiki markup; see _wikitext.pyi, and cpp/text/wikitext.hpp for the contract.
+"""Removal of MediaWiki markup from texts, by cpp/text/wikitext.hpp.
 
-This is a separate module, so that reading a dump does not need the kernels.
+The methods are described in _wikitext.pyi. This is a separate module, so that reading a dump does
+not need the compiled kernels of training.
 """
 
 from cpython.bytes cimport PyBytes_AsStringAndSize
@@ -30,7 +31,8 @@ cdef extern from "wikitext.hpp" namespace "sgmc::text" nogil:
 
 
 cdef class Stripper:
-    # A pointer: a C++ member that runs out of memory in its constructor would end the process.
+    # This is a pointer, because a C++ member that runs out of memory in its constructor ends the
+    # process.
     cdef Wiki* wiki
 
     def __cinit__(self, **kwargs):
@@ -52,7 +54,7 @@ cdef class Stripper:
             self.wiki.entities[entity.encode()] = spelled
 
     def strip(self, list documents not None):
-        cdef tuple held = tuple(documents)  # keeps the documents alive; they never change
+        cdef tuple held = tuple(documents)  # keep the documents alive, which never change
         cdef vector[string_view] sources
         cdef vector[size_t] ends
         cdef vector[char] text
