@@ -22,8 +22,8 @@ _LIBRARY = "py3langid"
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: The language in which each script is used. Scripts are named as in the Unicode names of characters.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library is used for documents with at least `_LEAST` distinct words, of which it gets at most
-#: `_FIRST`. Its best language is accepted if its log-probability exceeds that of the second by `_NATS`.
+#: The library is used for documents with at least `_LEAST` distinct words, and gets at most `_FIRST`
+#: words. The best language is accepted if its log-probability exceeds that of the second by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: A second language is reported if at least the fraction `_WORTH` of the documents and at least `_FEW`
 #: documents are in it. The same minimum of documents in unknown languages holds for using the library.

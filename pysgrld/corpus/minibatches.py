@@ -364,7 +364,7 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
 
 
 class WholeCorpus(NamedTuple):
-    """Training documents in memory, all of which are the minibatch of every iteration.
+    """Training documents in memory; the minibatch of every iteration has all documents.
 
     Attributes
     ----------

@@ -306,7 +306,7 @@ class CorpusOptions:
         return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return the options for documents with a fixed vocabulary, of which only counts are stored."""
+        """Return the options for reading only the counts of the words in a fixed vocabulary."""
         return replace(
             self,
             vocab=None,

@@ -42,7 +42,7 @@ class Sketches:
         self._bins: list[npt.NDArray[np.uint32]] = []
 
     def add(self, block: Documents) -> None:
-        """Add the word counts of the next documents, each of which must have at least one word."""
+        """Add the word counts of the next documents; each document must have at least one word."""
         n = len(block)
         lengths = np.diff(block.indptr)
         rows = np.repeat(np.arange(n), lengths)

@@ -391,7 +391,7 @@ def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
     Parameters
     ----------
     block : Documents
-        Documents, some of which may be empty.
+        Documents, which may be empty.
 
     Returns
     -------

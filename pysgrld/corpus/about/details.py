@@ -110,8 +110,8 @@ class WantedFields(NamedTuple):
         ----------
         options : CorpusOptions
         metadata : bool
-            True for the records of ``--metadata``, of which all fields are kept unless the user
-            names fields. With ``--metadata``, the documents themselves have only default columns.
+            True for the records of ``--metadata``, which keep all fields unless the user names
+            fields. With ``--metadata``, the documents themselves have only default columns.
         """
         requested = options.meta_field
         if not metadata and options.metadata is not None and requested != NOTHING:

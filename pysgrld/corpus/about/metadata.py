@@ -1,4 +1,4 @@
-"""Reading of ids, titles and columns from a separate file, the rows of which belong to documents."""
+"""Reading of ids, titles and columns from a separate file with a row for each document."""
 
 from __future__ import annotations
 

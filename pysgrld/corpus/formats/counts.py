@@ -487,7 +487,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
 
 @dataclass
 class _Run:
-    """A sorted part of all entries, only the beginning of which is in memory.
+    """A sorted part of all entries; only its beginning is in memory.
 
     Attributes
     ----------

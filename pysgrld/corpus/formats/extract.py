@@ -189,7 +189,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Collector of the text of a Word document, the methods of which an XML parser calls.
+    """Collector of the text of a Word document; an XML parser calls its methods.
 
     Parameters
     ----------

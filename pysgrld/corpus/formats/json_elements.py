@@ -105,7 +105,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Create a decoder for the first bytes of a file, the last element of which may be incomplete."""
+        """Create a decoder for the first bytes of a file, which may end within an element."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []

@@ -64,7 +64,7 @@ def chosen(
     Parameters
     ----------
     context : Context
-        Context, to the log of which the chosen text field is written.
+        Context of the reader. The chosen text field is logged by `context.log`.
     label : str
         Name of the file in messages.
     names : sequence of str
