@@ -353,7 +353,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Return a message about categories that differ only in capitalisation, as a list of 0 or 1."""
+    """Return a list with a message about categories that differ only in capitalisation, if any do."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")
