@@ -1,6 +1,7 @@
-"""The compiled core for this processor; ``SGMC_ISA=baseline|avx2|avx512`` selects the instructions.
+"""The compiled core; the environment variable ``SGMC_ISA`` selects the processor's instructions.
 
-Every other module imports the core from here, so that the environment is read once.
+Its values are ``baseline``, ``avx2`` and ``avx512``. Every other module imports the core from here,
+so that the variable is read once.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Return the number of columns for K topics: K rounded up to the width of a vector register.
+    """Return the number of columns of a padded matrix of K topics: a multiple of 16.
 
     Parameters
     ----------
@@ -57,14 +58,14 @@ def padded(k: int) -> int:
 def check_lengths(
     lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
 ) -> None:
-    """Refuse documents that are so long that counts of their tokens would not be exact.
+    """Raise an error for documents that are too long for exact counts of their tokens.
 
     Parameters
     ----------
     lengths : (n,) int64
-        Tokens of each document.
+        Number of tokens of each document.
     kept_sweeps : int
-        Number of sweeps with counted topics.
+        Number of sweeps over which the topics of tokens are counted.
     subject : str
         "document" or "held-out document".
     ids : (n,) int64, optional

@@ -102,7 +102,7 @@ def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
 
 
 def normals(u: Doubles, v: Doubles) -> Doubles:
-    """Return N(0, 1) variates from pairs of uniforms in (0, 1), by the method of Box and Muller.
+    """Return standard normal variates from pairs of uniform variates, by Box and Muller's method.
 
     Parameters
     ----------

@@ -18,14 +18,17 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.types import Array, Block, Floats, Int32s
 
-#: A draw in the layout by word: blocks by name ("phi", "phi2", ..., "r"), and `WEIGHTS`.
+#: A draw in the layout by word: arrays by the name of their block ("phi", "phi2", ..., "r"), and
+#: `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the weights used to sample tokens' topics, if these are not the rows of phi.
+#: Name of the array of weights with which the topics of tokens are sampled, if these weights are
+#: not phi.
 WEIGHTS = "weights"
 
 
-#: Number of rows transposed at a time, so that a block of both matrices stays in the cache.
+#: Number of rows that are transposed at a time, so that a block of both matrices stays in the
+#: cache.
 _ROWS = 256
 
 
@@ -57,7 +60,7 @@ def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
 
 
 def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
-    """Copy matrices with one row per topic into a zero-padded draw; this is `by_topic` reversed.
+    """Copy matrices with one row per topic into a zero-padded draw, the inverse of `by_topic`.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the weights used to sample the topics of tokens: phi, unless the draw has others.
+    """Return the weights with which topics of tokens are sampled: phi, unless the draw has others.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def weights_of(draw: Draw) -> Floats:
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw, with only the rows of the given words in the blocks over the vocabulary.
+    """Copy a draw, but only the given words' rows of the blocks over the vocabulary.
 
     Parameters
     ----------

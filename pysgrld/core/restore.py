@@ -52,7 +52,7 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
 
     def take(self, arrays: Mapping[str, Array], name: str, prefix: str = "") -> Array:
-        """Return the array with this name, read once; messages put `prefix` before the name.
+        """Read an array once, and check it; error messages put `prefix` before the array's name.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Form(NamedTuple):
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Prefix the message of a `CheckpointError` raised in the block with a checkpoint's name.
+    """Context manager that adds a checkpoint's name to the message of a `CheckpointError`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
-    """Copy arrays into those of `own` with the same names; messages put `prefix` before a name.
+    """Copy a checkpoint's arrays into the arrays of `own`; messages put `prefix` before a name.
 
     Each array is read once and freed before the next one is read, as arrays may be very large.
 
@@ -121,7 +121,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
-    """Refuse token topics outside 0 to `topics` - 1; -1 (no topic drawn yet) is allowed.
+    """Raise an error if a token's topic is not from 0 to `topics` - 1, or -1 for "not drawn yet".
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
 
 
 def check_prior(name: str, values: Floats | Doubles) -> None:
-    """Refuse values that the kernels do not accept as parameters of a Dirichlet distribution.
+    """Raise an error for values that the kernels do not accept as Dirichlet parameters.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
 
 
 def check_positive(name: str, values: Floats | Doubles) -> None:
-    """Refuse an array with values that are not positive numbers.
+    """Raise an error for an array with values that are not positive and finite.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
-    """Return the named entries of a checkpoint's metadata; each must be a number of at least 0.
+    """Return the given entries of a checkpoint's metadata, which must be nonnegative numbers.
 
     Parameters
     ----------

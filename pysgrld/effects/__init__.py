@@ -1,1 +1,1 @@
-"""How proportions of topics depend on columns of the documents' metadata."""
+"""Effects of metadata columns on the topic proportions of documents."""

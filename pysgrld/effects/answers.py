@@ -1,4 +1,4 @@
-"""Effects of metadata columns on topics, in readable form, as differences of predicted shares."""
+"""Effects of metadata columns on topics, as differences of predicted topic shares."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from pysgrld.report.population import Sampled, discoveries, sure_signs
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Maximum number of documents x topics that are processed in one block.
+#: Documents are processed in blocks of at most this number of documents times topics.
 _CELLS = 4_000_000
 
 
 class EffectRequest(NamedTuple):
-    """A user's question about effects.
+    """Request of a user for the effects of columns on topics.
 
     Attributes
     ----------
     formula : str
         Formula over the columns of the documents.
     contrasts : sequence of (column, first value, second value)
-        Comparisons to make; by default the usual comparisons of every column.
+        Comparisons to make; by default the default comparisons of every column.
     cluster : str or None
         Column with the cluster of each document.
     layer : int or None
@@ -49,7 +49,7 @@ class EffectRequest(NamedTuple):
 
 
 class TopicEffect(NamedTuple):
-    """One topic's result in one comparison.
+    """Difference of a topic's predicted shares between two values of a column.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class TopicEffect(NamedTuple):
 
 
 class TopicsContrasted(NamedTuple):
-    """Results of all topics in one comparison, ordered by topic number."""
+    """Differences of the shares of all topics between two values of a column, by topic number."""
 
     column: str
     first: str
@@ -171,7 +171,10 @@ class Effects:
         return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
-        """Return a table, by column name, of topics in all comparisons; shares are fractions."""
+        """Return a table of the topics in all comparisons, as a list of values per table column.
+
+        Shares are fractions.
+        """
         heads: tuple[str, ...] = (
             "column",
             "from",
@@ -277,7 +280,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
 
 
 def between(sampled: Sampled, least: float) -> list[Between]:
-    """Return each topic's mean and interval, with the least possible value as lower limit.
+    """Return the mean and interval of each topic, limited to values from `least` to 1.
 
     Parameters
     ----------
@@ -362,13 +365,13 @@ def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
 
 
 def chunks(rows: Int64s, topics: int) -> Iterator[tuple[int, Int64s]]:
-    """Yield the rows in chunks of bounded memory, each with its first place.
+    """Split rows into chunks of bounded memory; yield the position and the rows of each chunk.
 
     Parameters
     ----------
     rows : (n,) int64
     topics : int
-        Number of topics, for which each row has a value.
+        Number of topics; each row has a value for each topic.
     """
     size = max(1_000, _CELLS // topics)
     for begin in range(0, len(rows), size):
@@ -483,7 +486,10 @@ class Columns(Mapping[str, Sequence[Any]]):
 
 
 def sorting_of(results: Results, layer: int, topics: Int64s) -> Sorting:
-    """Allocate words to topics, given the kept samples; without samples, topics count as known."""
+    """Return the allocation of words to topics, with corrections from the run's samples.
+
+    Without samples, the topics are taken as known.
+    """
     mean = results.phi(layer).T[topics]
     weights = results.weights(layer)
     steps = drawn_steps(results)

@@ -1,4 +1,4 @@
-"""Regression of topic shares on document columns, with the sources of its uncertainty.
+"""Regression of topic shares on document columns, with the uncertainty of its coefficients.
 
 A prior that all documents share would pull the proportions of short documents towards its mean, and
 a regression on draws of proportions would understate the effects of columns (Mislevy 1991). This
@@ -18,23 +18,22 @@ import numpy as np
 from pysgrld.report.population import Sampled
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
-#: Number of bootstrap weightings of the documents, and maximum number of values in one block.
+#: Number of bootstrap weightings of the documents. Maximum number of values in one block.
 WEIGHTINGS, _CELLS = 400, 1 << 22
-#: Approximate maximum number of separately weighted units; if there are more documents, groups of
-#: documents share a weight.
+#: Approximate maximum number of documents with separate bootstrap weights; if there are more
+#: documents, groups of documents have a common weight.
 _UNITS = 20_000
 #: Number of documents processed in one block.
 _CACHED = 8_192
 #: Fixed seed of the documents' weights, so that repeated calls give the same effects.
 _SEED = 1981
-#: Minimum weight of a topic in the allocation of words, relative to equal weights; it matters for
-#: inactive topics.
+#: Minimum weight of a topic in the allocation of words, relative to equal weights, for inactive
+#: topics.
 _LEAST = 0.1
-#: Minimum degrees of freedom of a combination of coefficients in a joint test; combinations with
-#: fewer are left out.
+#: A combination of coefficients is left out of a joint test if it has fewer degrees of freedom.
 _FEWEST = 5.0
-#: A direction among combinations is redundant if its singular value is below this fraction of the
-#: greatest one.
+#: A direction in the space of combinations is redundant if its singular value is below this
+#: fraction of the greatest singular value.
 _RANK = 1e-8
 #: Maximum leverage of a unit, which is the unit's weight in its own prediction.
 _LEVERAGE = 0.99
@@ -46,11 +45,11 @@ class Sorting(NamedTuple):
     Attributes
     ----------
     weights : (V, K) float32
-        Each topic's share of a word's occurrences in all documents; results stay unbiased with any
-        weights.
+        Each topic's share of a word's occurrences in all documents; any weights give unbiased
+        results.
     back : (S, K, K) float64
-        For each draw of the topics, the inverse of the matrix with a row for each topic: the
-        expected allocated shares of a document that has only this topic.
+        For each draw of the topics, the inverse of a matrix; row k of this matrix has the expected
+        allocated shares of a document that has only topic k.
     """
 
     weights: Floats
@@ -80,7 +79,7 @@ class Sorting(NamedTuple):
     def shares(self, documents: Documents) -> Doubles:
         """Return the uncorrected topic shares of documents, (n, K); each row sums to 1.
 
-        A document's shares are those of its words under the allocation.
+        They are the means, over the words of a document, of the words' allocation to topics.
         """
         from scipy.sparse import csr_matrix
 
@@ -94,11 +93,11 @@ class Sorting(NamedTuple):
 
 
 class Regression:
-    """Weighted least squares of shares on columns, in chunks of documents and bounded memory.
+    """Weighted least squares of topic shares on columns, computed over chunks of documents.
 
     The Bayesian bootstrap (Rubin 1981) measures the variation over other samples of documents: each
-    document or cluster gets R random weights from Exp(1). Only X'WX (R, P, P) and X'WU (R, P, K)
-    are stored.
+    document or cluster gets R random weights from Exp(1). For the design matrix X, the weights W
+    and the shares U, only X'WX (R, P, P) and X'WU (R, P, K) are stored.
 
     Parameters
     ----------
@@ -114,13 +113,14 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # columns are made orthogonal, so that single precision suffices for years next to a
-        # constant
+        # columns are made orthogonal, so that single precision suffices even for a column of years
+        # next to a constant column
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # with very many documents, groups share a weight, at little loss of accuracy
+        # with very many documents, groups of documents have a common weight, which loses little
+        # accuracy
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
         # in weighting 0, all weights are 1
@@ -170,9 +170,10 @@ class Regression:
         return sums
 
     def coefficients(self) -> Doubles:
-        """Return the regression coefficients of shares, (1 + R, P, K), the unweighted ones first.
+        """Return the coefficients, (1 + R, P, K): without weights, then for each of R weightings.
 
-        They belong to the orthogonal columns; `turned` converts combinations to this basis.
+        The coefficients belong to the orthogonal columns; `turned` converts combinations to this
+        basis.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
@@ -220,7 +221,7 @@ class Regression:
 
 
 class Fit:
-    """Coefficients of a regression, from which all results are computed.
+    """Fitted regression, from which estimates, influences of documents and tests are computed.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ class Fit:
         return influence
 
     def of(self, contrast: Doubles) -> Sampled:
-        """Return samples of the estimate of a linear combination of coefficients, (P,), per topic."""
+        """Estimate a linear combination of coefficients, (P,), with its uncertainty, per topic."""
         stretch, freedom = self._regression.freedom(contrast)
         k = self._back.shape[1]
         turned = self._regression.turned(contrast)
@@ -268,7 +269,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of weighted shares, (R, ..., K); each draw of the topics corrects R / S sets."""
+        """Correct R sets of weighted shares, (R, ..., K), with each topic draw for R / S sets."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

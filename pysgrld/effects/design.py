@@ -1,4 +1,4 @@
-"""Formulas over document columns: the design matrix, and comparisons for human readers."""
+"""Design matrix of a formula over document columns, and comparisons of the columns' values."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Maximum number of distinct values of a category, and maximum number of characters of a name in
-#: messages.
+#: Maximum number of distinct values of a categorical column. Maximum number of characters of a name
+#: in messages.
 LEVELS, _SHOWN = 100, 40
-#: Maximum number of a category's values for which all pairs are compared.
+#: All pairs of values of a categorical column are compared if it has at most this number of values.
 PAIRED = 10
-#: Maximum number of documents over which predictions are averaged, and maximum number of points on
-#: a curve.
+#: Maximum number of documents over which predictions are averaged. Maximum number of points on a
+#: curve.
 _AVERAGED, POINTS = 20_000, 21
 
 
-#: Pandas' names for types of numbers; and texts that stand for True and False.
+#: Pandas' names for types of numbers. Texts that stand for True and False.
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 
 class Predicted(NamedTuple):
-    """Prediction in which a column has the same value in all documents.
+    """Prediction for the case that a column has the same value in all documents.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Design:
         return [self._predicted(column, value) for value in self.grid(column)]
 
     def grid(self, column: str, *, quartiles: bool = False) -> list[Any]:
-        """Return the values of a category, or points from the minimum to the maximum of numbers.
+        """Return the values of a categorical column, or points over the range of a numeric column.
 
         With ``quartiles``, return only two points for a column of numbers: the first and the third
         quartile, or the least and the greatest number if the quartiles are equal.
@@ -192,7 +192,7 @@ class Design:
             ends = numbers.min(), numbers.max()
         points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
         if (numbers == np.round(numbers)).all():
-            # points of whole numbers, such as years, stay whole
+            # if a column has only whole numbers, such as years, the points are whole, too
             points = np.unique(np.round(points))
         return [float(point) for point in points]
 
@@ -205,7 +205,7 @@ class Design:
         return bool(self._data[column].dtype.kind == "f")
 
     def _typed(self, column: str, text: str) -> Predicted:
-        """Return the prediction at a value typed by the user."""
+        """Return the prediction at a value that the user typed."""
         if column not in self.columns:
             raise UsageError(
                 f"contrast {column[:_SHOWN]!r}: this is not a column of the formula, which has "
@@ -279,7 +279,7 @@ class _FormulaErrors:
         self._formula = formula
 
     def __enter__(self) -> None:
-        """Do nothing."""
+        """Enter the context without any action."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         """Raise `UsageError` for an error of formulaic."""
@@ -337,7 +337,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _named(factor: str) -> list[str]:
-    """Return the columns named in a factor: quoted names and others, except names of functions."""
+    """Return the columns named in a factor: all names, quoted or not, except names of functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]

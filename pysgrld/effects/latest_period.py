@@ -22,14 +22,14 @@ from pysgrld.types import Doubles, Int64s
 
 #: Lengths of a period in days: a week, a month, a year.
 DAYS = 7, 30, 365
-#: Minimum number of documents in the latest period; a longer period is taken if it has fewer.
+#: If a period has fewer documents than this, a longer period is taken.
 DOCUMENTS = 50
 #: A topic is new if its earlier share is at most this fraction of its latest share.
 NEW = 0.1
 
 
 class TopicChange(NamedTuple):
-    """A topic in the latest period and before.
+    """Share of a topic in the latest period and before it, with the kind of change.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TopicChange(NamedTuple):
     difference : Between
         ``latest`` minus ``before``.
     change : {"new", "grown", "faded", "steady"}
-        "steady" unless the sign of the difference is sure.
+        "steady" unless the difference is great enough and its sign is sure.
     """
 
     topic: int
@@ -63,7 +63,7 @@ class PeriodNews(NamedTuple):
     first, last : str
         First and last day of the period.
     documents, before : int
-        Number of documents in the period and before.
+        Number of documents in the period, and before the period.
     topics : list of TopicChange
         The greatest latest share first.
     new_words : dict of str to int
@@ -101,7 +101,7 @@ def latest_period(
     Returns
     -------
     PeriodNews or None
-        None if the corpus has no column of dates, or too few documents in one of both times.
+        None if the corpus has no column of dates, or too few documents in the period or before it.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def latest_period(
 
 
 def _dated(columns: Columns) -> tuple[str, Int64s, Int64s] | None:
-    """Return the column with most dates, the rows that have one, and their days since 1970."""
+    """Return the column with most dates, the rows with a date, and the dates in days since 1970."""
     best = None
     for column in columns.dates:
         values = columns[column]

@@ -17,24 +17,24 @@ from pysgrld.effects.composition import Fit
 from pysgrld.effects.design import Contrast
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Design effect above which a warning is given, because intervals are then too narrow by a fifth.
+#: A warning is given above this design effect, because intervals are then too narrow by a fifth.
 DUE = 1.5
 #: Minimum number of clusters for estimating a variance.
 FEWEST = 10
-#: Maximum number of distinct values of a cluster column divided by the number of documents; above
-#: it, too few documents share a value.
+#: A column can name sources only if it has at most this number of distinct values per document;
+#: with more, too few documents share a value.
 _MOST_VALUES = 0.8
 #: Number of consecutive documents that count as one cluster of neighbours.
 _NEIGHBOURS = 20
-#: Maximum number of documents on which similarity is measured, and the number of consecutive
-#: documents in each sampled run of documents.
+#: Maximum number of documents on which similarity is measured. Number of consecutive documents in
+#: each sampled run of documents.
 _DOCUMENTS, _ROW = 50_000, 1_000
 #: Maximum number of comparisons of one column for which the design effect is computed.
 _COMPARISONS = 4
 
 
 class SourceLikeness(NamedTuple):
-    """Similarity of documents that share a column's value, or are neighbours in the corpus.
+    """Similarity of documents that share a value of a column, or are neighbours in the corpus.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class SourceLikeness(NamedTuple):
 
 
 class SampledShares:
-    """Topic shares of those documents on which similarity is measured.
+    """Topic shares of the documents on which similarity is measured.
 
     These are all documents, or if there are too many, evenly spaced runs of consecutive documents.
     If documents are left out, the design effect of scattered clusters is a lower bound.
@@ -97,7 +97,7 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the greatest similarity above `DUE`, by columns or else by neighbours, or None.
+        """Return the greatest similarity by columns, or else by neighbours, or None if it is small.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
 
 
 def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
-    """Yield each column whose values may be sources of documents, and each row's cluster."""
+    """Yield the columns that may name sources of documents, with the cluster of each row."""
     for name in columns:
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
@@ -156,7 +156,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:
-    """Return the design effect, which is the `SourceLikeness` variance ratio averaged over topics."""
+    """Return the design effect: the variance ratio of `SourceLikeness`, averaged over topics."""
     from scipy.sparse import csr_matrix
 
     number = int(clusters.max(initial=-1)) + 1

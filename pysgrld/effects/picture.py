@@ -12,14 +12,14 @@ from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
 from pysgrld.effects.design import date_of
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
-#: Maximum number of topics and of categories in a panel, and maximum number of characters of a
+#: Maximum numbers of topics and of categories in a panel. Maximum number of characters of a
 #: category's name.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
 #: Maximum number of characters of a topic's name next to its difference.
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
 _ROW = 0.2
-#: Distance between the points of neighbouring topics at a category, relative to the distance
+#: Distance between the points of neighbouring topics at a category, as a fraction of the distance
 #: between categories.
 _BESIDE = 0.1
 

@@ -1,4 +1,4 @@
-"""Held-out documents, and scorers of posterior draws on them; independent of the models."""
+"""Evaluation of posterior draws on held-out documents, for all kinds of models."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
 from pysgrld.evaluate.held_out import HeldOut, pair, whole

@@ -14,7 +14,7 @@ from pysgrld.core.arithmetic import log
 from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Number of cells of the words x documents table that are in memory at a time.
+#: Maximum number of cells of the table of words by documents that are in memory at a time.
 CELLS = 1 << 24
 
 

@@ -1,9 +1,9 @@
 """Perplexity by document completion, of one draw or averaged over posterior samples.
 
-theta_d is estimated from the observed tokens by Gibbs sampling given the topics. A held-out token
-of word w then has probability p(w) = sum_k theta_dk phi_kw (Patterson and Teh 2013, eq. 12 to 15).
-The posterior average takes the mean of p(w) over samples before the logarithm. Tokens are pooled
-over documents.
+The proportions theta_d of document d are estimated from its observed tokens by Gibbs sampling,
+given the topics phi. A held-out token of word w then has probability p(w) = sum_k theta_dk phi_kw
+(Patterson and Teh 2013, eq. 12 to 15). The posterior average takes the mean of p(w) over samples
+before the logarithm. Tokens are pooled over documents.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Count the token visits of computing a score, to compare its cost with that of training.
+    """Return the number of token updates that a score takes, to compare its cost with training.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Completion(Scorer):
     ----------
     held_out : HeldOut
     readers : Readers
-        Makes the reader of the observed parts of the documents.
+        Factory of the reader that infers the documents from their observed parts.
     threads : int
 
     Attributes
@@ -61,7 +61,7 @@ class Completion(Scorer):
     Raises
     ------
     CorpusError
-        If an observed part is too long to be counted over the kept sweeps.
+        If an observed part is too long for exact counts.
     """
 
     prefix = "completion."
@@ -83,11 +83,14 @@ class Completion(Scorer):
         self._mean: Doubles = np.zeros(len(scored.indices))
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return each scored entry's log probability given one draw, inferred by new chains."""
+        """Return the log probability of each held-out word of each document, given one draw.
+
+        Documents are inferred by new chains.
+        """
         return log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
 
     def score(self, logs: Doubles) -> Estimate:
-        """Convert log probabilities of all scored entries to a perplexity with a standard error.
+        """Convert log probabilities of all held-out words to a perplexity with a standard error.
 
         Raises
         ------
@@ -110,16 +113,17 @@ class Completion(Scorer):
     def update(self, key: Key, parts: Draw) -> float:
         """Add a posterior sample to the running average, and return the averaged perplexity.
 
-        Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
+        The chain of each document continues from the previous sample. ``phi`` is (R, Kp) over
+        `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
         return self._perplexity(log(self._mean))  # this is faster without a standard error
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log probability of a held-out token, given one draw of all blocks.
+        """Return the mean log probability of a held-out token, given one draw of the topics.
 
-        The draw of each document's variables is the last state of its chain. The sample is added to
-        the running average.
+        The variables of each document are a draw, too: the last state of the document's chain. The
+        sample is added to the running average.
         """
         return -float(log(self._perplexity(log(self._add(key, parts, Visiting.DRAW)))))
 
@@ -130,16 +134,16 @@ class Completion(Scorer):
         return p
 
     def log_averages(self) -> Doubles:
-        """Return the log of each scored entry's averaged probability, (nnz,)."""
+        """Return the log of the averaged probability of each held-out word and document, (nnz,)."""
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the perplexity of a unigram model: training word counts plus 0.01 each."""
+        """Return the perplexity of a unigram model, with training counts plus 0.01 as weights."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's share of the observed tokens in a layer's last draw, (K,)."""
+        """Return each topic's share of the observed tokens in the last draw of a layer, (K,)."""
         return self._reader.shares(layer)
 
     def figures(self) -> dict[str, float]:

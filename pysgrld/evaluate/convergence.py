@@ -16,7 +16,7 @@ from pysgrld.types import Doubles
 
 #: Minimum number of draws of a chain for any diagnostic.
 FEWEST = 4
-#: Number of quantities in one block, which limits the memory.
+#: Quantities are processed in blocks of this number, which limits the memory.
 BLOCK = 512
 #: Quantiles for the effective sample size in the tails.
 TAILS = (0.05, 0.95)
@@ -72,7 +72,8 @@ def convergence(draws: Doubles) -> Convergence:
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
-            # without interpolation, the same draws are at or below the quantile
+            # the quantile is one of the draws, so rounding cannot change which draws are at or
+            # below it
             below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
@@ -114,14 +115,14 @@ def bulk_sizes(draws: Doubles) -> Doubles:
 
 
 def _halves(draws: Doubles) -> Doubles:
-    """Split each chain into two halves; the middle draw of an odd number is left out."""
+    """Split each chain into two halves, without the middle draw if their number is odd."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _normal_scores(draws: Doubles) -> Doubles:
-    """Return normal quantiles of each quantity's ranks over all draws; ties have their mean rank."""
-    # imported here, because this import takes as long as that of the estimators
+    """Rank-normalise draws: return normal quantiles of their ranks, with mean ranks for ties."""
+    # this import is here because it takes as long as the import of the estimators
     from statistics import NormalDist
 
     flat = draws.reshape(-1, draws.shape[2])
@@ -149,7 +150,10 @@ def _normal_scores(draws: Doubles) -> Doubles:
 
 
 def _scale_reduction(scores: Doubles) -> Doubles:
-    """Compute R-hat of rank-normalised chains, sqrt((B/W + n - 1) / n)."""
+    """Compute R-hat of rank-normalised chains with n draws each: sqrt((B / W + n - 1) / n).
+
+    B is n times the variance of the chains' means, and W the mean of the chains' variances.
+    """
     n = scores.shape[1]
     between = n * scores.mean(axis=1).var(axis=0, ddof=1)
     within = scores.var(axis=1, ddof=1).mean(axis=0)

@@ -34,7 +34,7 @@ class HeldOut(NamedTuple):
 
 
 def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> HeldOut:
-    """Randomly split each document's tokens, by seed, into observed and held-out tokens.
+    """Split each document's tokens at random into observed and held-out tokens.
 
     Of N >= 2 tokens, max(1, min(N - 1, round((1 - observed) N))) are drawn without replacement and
     held out. Documents with fewer than two tokens are dropped and counted. The split of a document
@@ -55,12 +55,12 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     Raises
     ------
     CorpusError
-        If the observed part of a document is too long to be counted over the kept sweeps.
+        If the observed part of a document is too long for exact counts.
     """
     n, lengths = len(documents), documents.lengths
     n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
     n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
-    # check before arrays with one entry per token take memory
+    # check the lengths first, because arrays with one entry per token take much memory
     check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
@@ -69,7 +69,8 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     ordinal = np.arange(len(token_doc)) - start[token_doc]
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
-    rank[np.lexsort((u, token_doc))] = ordinal  # each token's position in a random order
+    # the rank of a token is its position in a random order of the document's tokens
+    rank[np.lexsort((u, token_doc))] = ordinal
     held = rank < n_held_out[token_doc]
     keep = lengths >= 2
     parts = []
@@ -81,7 +82,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Pair two corpora of parts of the same documents; rows d of both are the same document.
+    """Combine two corpora: observed and held-out parts of the same documents, in the same order.
 
     A document that is empty in either corpus is dropped and counted.
 
@@ -136,7 +137,7 @@ def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:
-    """Return the documents with only the chosen counts; entries with a count of 0 are dropped."""
+    """Return only the chosen documents, without entries that have a count of 0."""
     entry_doc = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
     chosen = keep[entry_doc] & (documents.counts > 0)
     per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]

@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Minimum overlap (probability in common) at which topics of two chains are the same.
+#: Two topics of two chains are the same if their overlap (probability in common) is at least this.
 SAME = 0.7
 #: Two topics are the same if their proportions in the same documents have at least this
 #: correlation. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
@@ -20,8 +20,9 @@ CORRELATED = 0.7
 def affinity(a: Floats, b: Floats) -> Doubles:
     """Return Bhattacharyya coefficients of each row of ``a`` with each row of ``b``, (K, K).
 
-    It is the sum over words of sqrt(p q): 1 for equal distributions, 0 without a word in common. As
-    it is a product of matrices, a thousand topics over a large vocabulary take seconds.
+    The coefficient of rows p and q is the sum over words of sqrt(p q): 1 for equal distributions, 0
+    without a word in common. Because it is a product of matrices, a thousand topics over a large
+    vocabulary take seconds.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 def overlap(a: Floats, b: Floats) -> Doubles:
     """Return the overlap of each row of ``a`` with the same row of ``b``, (K,).
 
-    It is the sum over words of min(p, q), which is 1 minus the total variation distance.
+    The overlap of rows p and q is the sum over words of min(p, q), which is 1 minus the total
+    variation distance.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class Likeness(NamedTuple):
     ----------
     similarity : callable
         Returns the similarity of every row of the first matrix with every row of the second, (K,
-        K); topics are matched by it.
+        K), by which topics are matched.
     overlap : callable
         Returns the overlap of each row of the first matrix with the same row of the second, (K,),
         at most 1; users see this number.
@@ -77,7 +79,9 @@ DISTRIBUTIONS = Likeness(affinity, overlap)
 
 
 def correlations(first: Doubles, second: Doubles) -> Doubles:
-    """Return correlations of all columns of two matrices, (K, L); 0 if a column is constant.
+    """Return the correlation of each column of one matrix with each column of another, (K, L).
+
+    The correlation with a constant column is 0.
 
     Parameters
     ----------
@@ -103,7 +107,7 @@ def correlations(first: Doubles, second: Doubles) -> Doubles:
 
 
 def assign(similarity: Doubles) -> Int64s:
-    """Assign each row its own column such that the sum of similarities is maximal, (K,).
+    """Match rows with columns one-to-one, so that the sum of similarities is maximal, (K,).
 
     The algorithm of shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016) is exact. It
     takes time K cubed at worst, but far less if most rows have different best columns.
@@ -115,8 +119,8 @@ def assign(similarity: Doubles) -> Int64s:
     """
     cost = similarity.max(initial=0.0) - np.asarray(similarity, np.float64)
     n = len(cost)
-    # dual variables for which no reduced cost is negative; each row gets its best column if that is
-    # free
+    # start with dual variables for which no reduced cost is negative, and match each row with its
+    # best column if this column is free
     v = cost.min(axis=0, initial=np.inf)
     u = (cost - v).min(axis=1, initial=np.inf)
     partner, owner = np.full(n, -1), np.full(n, -1)
@@ -161,7 +165,7 @@ class Matched(NamedTuple):
         Overlap of a topic's counterparts in every two chains.
     has : (C, K) bool
         True if the chain has the topic: if it belongs to the largest set of chains, including the
-        first, in which every two counterparts overlap by at least `SAME`.
+        first chain, in which every two counterparts overlap by at least `SAME`.
     """
 
     rows: Int64s
@@ -176,7 +180,7 @@ class Matched(NamedTuple):
 
 
 def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
-    """Match the topics of several chains with the first chain's; decide which chains have each.
+    """Match the topics of several chains with the first chain's topics, and find common topics.
 
     Parameters
     ----------

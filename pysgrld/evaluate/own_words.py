@@ -1,4 +1,4 @@
-"""Perplexity if predictions also use the word frequencies of a document's observed part.
+"""Perplexity of predictions that also use the word frequencies of a document's observed part.
 
 A word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), more often
 than the document's topics explain. So the predicted probability p(w) of a word is mixed with the
@@ -20,21 +20,22 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.score import Estimate
 from pysgrld.types import Doubles
 
-#: Values of the strength s to try, from 1 to a million; at the greatest, observed words hardly
-#: matter.
+#: Values of the strength s to try, from 1 to a million. At the greatest value, observed words
+#: hardly matter.
 _STRENGTHS = exp(np.arange(121) * 0.115)
-#: Minimum number of documents, because each half of them is used to learn a strength.
+#: Minimum number of documents, because each half of the documents is used to learn a strength.
 FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity that also uses each document's observed words, and the strength s of the topics.
+    """Perplexity of predictions from topics and observed words, and strength s of the topics.
 
     Attributes
     ----------
     perplexity : Estimate
     strength : float
-        Number of tokens that the topics' prediction counts for: geometric mean over both halves.
+        Number of observed tokens to which the topics' prediction is equivalent; geometric mean over
+        both halves of the documents.
     """
 
     perplexity: Estimate
@@ -42,17 +43,17 @@ class OwnWords(NamedTuple):
 
 
 def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity that also uses observed words; None for fewer than 20 documents.
+    """Return the perplexity if predictions also use observed words; None for few documents.
 
-    Documents with even numbers are scored with the strength that predicts the documents with odd
-    numbers best, and vice versa, so that no document is scored with a strength that was fitted to
-    it.
+    Returns None for fewer than 20 documents. Documents with even numbers are scored with the
+    strength that predicts the documents with odd numbers best, and vice versa, so that no document
+    is scored with a strength that was fitted to it.
 
     Parameters
     ----------
     held_out : HeldOut
     logs : (nnz,) float64
-        Log probability of every held-out entry, predicted by topics alone.
+        Log probability of every held-out word of each document, predicted by topics alone.
     """
     observed, scored = held_out.observed, held_out.held_out
     documents = len(scored)
@@ -82,7 +83,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
 
 
 def _counts_of(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
-    """Return how often each held-out entry's word is in its document's observed part, (nnz,)."""
+    """Count the occurrences of each held-out word in the observed part of its document, (nnz,)."""
     observed, scored = held_out.observed, held_out.held_out
     observed_doc = np.repeat(np.arange(len(observed)), np.diff(observed.indptr))
     base = 1 + max(int(part.indices.max(initial=0)) for part in (observed, scored))

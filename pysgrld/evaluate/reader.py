@@ -1,4 +1,4 @@
-"""Inference of documents given topics: the base of readers, sweep numbers, and shared draws."""
+"""Inference of documents given topics: base class, numbers of sweeps, and drawing functions."""
 
 from __future__ import annotations
 
@@ -14,57 +14,60 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Number of sweeps of a document's new chain; the second half of them is averaged.
+#: Number of Gibbs sweeps of a new chain of a document; results are averaged over their second half.
 FRESH_SWEEPS = 50
-#: Number of sweeps of a chain that continues from the previous posterior sample; the second half is
-#: averaged. Few are enough, because topics have moved little; with this number, half of a visit's
-#: time is spent on its start and end.
+#: Number of sweeps of a chain that continues from the previous posterior sample; results are
+#: averaged over their second half. Few sweeps are enough, because the topics have changed little.
+#: With this number, starting and ending the sampling takes half of the time.
 FURTHER_SWEEPS = 4
-#: Number of sweeps up to the first draw of a document. Only the last state is kept, so half of
-#: `FRESH_SWEEPS` is enough.
+#: Number of sweeps before the first draw of a document's topics. Only the last state is kept, so
+#: half of `FRESH_SWEEPS` is enough.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
-#: Number of sweeps between draws, with which twenty draws cover the truth even if topics overlap.
+#: Number of sweeps between two draws of a document's topics, with which intervals from twenty draws
+#: cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: First stream of random numbers for proportions, far above the streams of topic blocks; and number
-#: of bits of an entity in a stream. Entities with more bits use further streams.
+#: First stream of random numbers for proportions, far above the streams of topic blocks. Number of
+#: bits of a document's id in one stream; greater ids use further streams.
 _STREAM, _BITS = 1 << 10, 31
-#: Factor on counts if Dirichlet parameters differ, so that the differences can be added to counts
-#: as whole numbers.
+#: If Dirichlet parameters differ, counts are multiplied by this factor, so that the differences can
+#: be added to the counts as whole numbers.
 _FINE = 1 << 32
-#: Number of bits by which a layer's number is shifted before it is added to a document's id, so
-#: that tokens' random numbers differ from the document's.
+#: A layer's number is shifted by this number of bits and added to a document's id, so that the
+#: random numbers of tokens differ from the random numbers of the document.
 _LAYER = 44
 #: Number of values processed in one block.
 _CELLS = 1 << 22
 
 
 class Visiting(Enum):
-    """Purpose of a visit, which is a sampling of documents given topics; it decides the sweeps.
+    """Purpose for which documents are sampled given topics; it decides the number of sweeps.
 
-    Each reader chooses the number of sweeps; `sweeps_of` has the numbers for Gibbs samplers.
+    Such a sampling is called a visit. Each reader chooses the number of sweeps; `sweeps_of` has the
+    numbers for Gibbs samplers.
     """
 
-    #: Persistent chains of documents continue, and sweeps are averaged for the running average.
+    #: The chains of documents continue from the previous visit, and sweeps are averaged for the
+    #: running average.
     CONTINUE = "continue"
-    #: Persistent chains of documents continue, and only the last state counts, as a draw of the
-    #: documents' topics.
+    #: The chains of documents continue from the previous visit, and their last state is a draw of
+    #: the documents' topics.
     DRAW = "draw"
     #: New chains start, and are discarded after the visit.
     AFRESH = "afresh"
-    #: Proportions of new documents are inferred, with random numbers of each document's own.
+    #: Proportions of new documents are inferred; each document has its own random numbers.
     NEW = "new"
 
 
 class Sweeps(NamedTuple):
-    """Gibbs sweeps of a visit.
+    """Gibbs sweeps of a visit, which is one sampling of documents given topics.
 
     Attributes
     ----------
     purpose : Purpose
         Separates the random numbers of the sweeps from the random numbers of other visits.
     number, kept : int
-        Number of sweeps, and number of last sweeps that are averaged.
+        Number of sweeps, and number of sweeps at the end that are averaged.
     go_on : bool
         True if the documents' persistent chains continue; False if new chains start.
     """
@@ -82,8 +85,8 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
     ----------
     number : int
     longest : int
-        Number of tokens of the longest document. If it is too long for counts over all kept sweeps,
-        only the last sweep is kept.
+        Number of tokens of the longest document. If this document is too long for counts over all
+        kept sweeps, only the last sweep is kept.
     """
     half = number // 2
     n_counted = half if longest <= core.MAX_COLLECTED // half else 1
@@ -91,7 +94,7 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
 
 
 def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
-    """Return the sweeps of a visit to held-out documents.
+    """Return the sweeps for sampling held-out documents with the given purpose.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ def sweeps_of_draw(*, fresh: bool) -> Sweeps:
 
 
 class DocumentDraw(NamedTuple):
-    """A joint draw of documents' proportions and of their tokens' topics.
+    """A joint draw of the topic proportions of documents and of the topics of their tokens.
 
     The tokens' topics z come from the last sweep, and theta ~ Dirichlet(alpha + n) given the counts
     n of the same z. The means over sweeps from which proportions are inferred are no draws: they
@@ -143,7 +146,7 @@ class DocumentDraw(NamedTuple):
 
 
 class DocumentDraws(NamedTuple):
-    """Draws of documents' proportions and of token topics, one for each of S topic samples.
+    """Draws of topic proportions and token topics of documents, one for each of S topic samples.
 
     Attributes
     ----------
@@ -158,22 +161,22 @@ class DocumentDraws(NamedTuple):
 
 
 class Reader(ABC):
-    """Base of readers, which infer documents given topics: proportions, draws and predictions."""
+    """Base class of readers, which infer the topic proportions of documents given the topics."""
 
     @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of each scored entry, (nnz,)."""
+        """Return the probability of each scored word of each document, (nnz,)."""
 
     @abstractmethod
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the documents' proportions of a layer's topics, (n, K), rows summing to 1.
+        """Return the documents' proportions of a layer's topics, (n, K), with rows that sum to 1.
 
         Layers are counted from 0.
         """
 
     @abstractmethod
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
-        """Continue the documents' persistent chains; draw a layer's proportions and token topics.
+        """Continue the documents' chains, and draw proportions and token topics of a layer.
 
         Raises
         ------
@@ -183,7 +186,7 @@ class Reader(ABC):
 
     @abstractmethod
     def token_topics(self, key: Key, parts: Draw, layer: int) -> Int32s:
-        """Continue the documents' persistent chains; return the topic of each token in a layer, (N,).
+        """Continue the documents' chains, and return the topic of each token in a layer, (N,).
 
         Tokens are in the order of the entries of the documents.
 
@@ -248,13 +251,13 @@ def proportions_given(
     work: core.Workspace,
     threads: int,
 ) -> Floats:
-    """Draw documents' theta ~ Dirichlet(alpha + n) given topic counts n, (n, K) float32.
+    """Draw topic proportions of documents from Dirichlet(alpha + counts), (n, K) float32.
 
-    Theta is a vector of gamma variables divided by their sum. Gamma variables with a small shape
+    The proportions are gamma variables divided by their sum. Gamma variables with a small shape
     alpha are mostly 0 in single precision, and all of them may be 0 in a document without tokens.
     Such a document therefore gets one token, with a topic drawn in proportion to alpha. The
-    distribution is the same, as Dirichlet(alpha) is the mixture of Dirichlet(alpha + e_k) over
-    topics k ~ alpha.
+    distribution is the same, because Dirichlet(alpha) is the mixture of Dirichlet(alpha + e_k) over
+    topics k ~ alpha, with e_k the unit vector of topic k.
 
     The kernel takes counts, and one shape for all topics. If the parameters alpha differ, the shape
     is their minimum, and their differences to the minimum are added to the counts, in units of
@@ -324,7 +327,9 @@ def proportions_given(
 def topics_given(
     rows: Array, documents: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, layer: int
 ) -> Int32s:
-    """Draw each token's topic with probability proportional to phi_wk theta_dk, (N,) int32.
+    """Draw each token's topic with probability proportional to phi[w] * theta[d], (N,) int32.
+
+    Here w is the token's row of ``phi``, and d the token's document.
 
     Parameters
     ----------
@@ -342,7 +347,8 @@ def topics_given(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    first = np.searchsorted(documents, documents)  # for each token, the first token of its document
+    # for each token, this is the first token of the token's document
+    first = np.searchsorted(documents, documents)
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
     u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)
@@ -350,6 +356,7 @@ def topics_given(
     for begin in range(0, len(rows), block):
         piece = slice(begin, begin + block)
         ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
-        # inverse transform sampling; "above", unlike "at least", never gives a topic of weight 0
+        # this is inverse transform sampling; with ">" instead of ">=", a topic of weight 0 is never
+        # drawn
         z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

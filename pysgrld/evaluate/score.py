@@ -1,4 +1,4 @@
-"""Scores of held-out documents: kinds of scores, values with standard errors, scorers.
+"""Scores of held-out documents: kinds of scores, values with standard errors, and scorers.
 
 A scorer scores draws of a model's topics, and averages their predictions over posterior samples: it
 takes the mean of probabilities or densities, before the logarithm.
@@ -21,16 +21,17 @@ from pysgrld.core.restore import put_back
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
-#: Relative difference of perplexities below which topics and word counts predict equally well.
+#: Topics and word counts predict equally well if their perplexities differ by less than this
+#: fraction.
 EVEN = 0.005
-#: Relative standard error of a perplexity above which too few documents are held out to judge
-#: topics.
+#: If the relative standard error of a perplexity is above this, too few documents are held out to
+#: judge topics.
 _ROUGH = 0.1
 
 
 @dataclass(frozen=True)
 class Score:
-    """The kind of held-out score that a model uses; lower is better.
+    """Kind of held-out score that a model uses, for example perplexity; lower scores are better.
 
     Attributes
     ----------
@@ -42,7 +43,8 @@ class Score:
     decimals : int
         Number of decimals that are shown.
     whole : bool
-        True if whole documents are scored; False if the rest of a document is, given a part of it.
+        True if whole documents are scored; False if one part of a document is scored, given its
+        other part.
     unit : str
         Unit of the score; empty if the title has it.
     extra_counts : tuple of (str, str)
@@ -83,7 +85,7 @@ class Score:
         return f"{rounded} ± {self.show_rounded(error, error)}"
 
     def show_rounded(self, value: float, error: float | None) -> str:
-        """Format a value with as many decimals as its standard error warrants; omit the error."""
+        """Format a value, without its standard error, to as many decimals as the error warrants."""
         decimals = self.decimals
         if error and math.isfinite(error):
             decimals = max(0, min(decimals, 1 - math.floor(math.log10(error))))
@@ -109,7 +111,7 @@ class Score:
         )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
-        """Format the counts shown next to the score, each with a comma before it."""
+        """Format the counts that are shown next to the score, with a comma before each count."""
         return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
 
@@ -117,7 +119,7 @@ _NO_DOCUMENTS: Doubles = np.empty(0)
 
 
 class Estimate(float):
-    """A score of held-out documents: a float that also stores each document's influence on it.
+    """A score of held-out documents: a float that also stores the influence of each document.
 
     Documents are treated as a random sample of similar documents, and the standard error is
     computed over documents by the delta method. `minus` compares two scores of the same documents
@@ -154,7 +156,7 @@ class Estimate(float):
 
     @classmethod
     def perplexity(cls, value: float, logs: Doubles, tokens: Doubles) -> Self:
-        """Return an estimate equal to exp(-sum logs / sum tokens).
+        """Return a perplexity as an estimate, exp(-sum of logs / sum of tokens).
 
         Parameters
         ----------
@@ -162,10 +164,11 @@ class Estimate(float):
         logs : (n,) float64
             Log probability of each document's held-out tokens.
         tokens : (n,) float64
-            Number of these tokens.
+            Number of each document's held-out tokens.
         """
         total = tokens.sum()
-        with np.errstate(invalid="ignore"):  # infinity, from a token of probability 0, has no error
+        # if a token has probability 0, the perplexity is infinite and has no error
+        with np.errstate(invalid="ignore"):
             influence = -value / total * (logs - tokens * (logs.sum() / total))
         return cls(value, influence, (logs, tokens))
 
@@ -207,7 +210,7 @@ class Estimate(float):
 
 
 class Scorer(ABC):
-    """A scorer of draws on held-out documents; it stores the running posterior average.
+    """Base class of scorers of posterior draws on held-out documents, with a running average.
 
     Attributes
     ----------
@@ -215,7 +218,8 @@ class Scorer(ABC):
         Prefix of the names of the scorer's arrays in a checkpoint.
     held_out : HeldOut
     words : (R,) int32
-        The words that a score needs; draws that are passed to the scorer have only their rows.
+        The words that a score needs; draws that are passed to the scorer have only the rows of
+        these words.
     samples : int
         Number of posterior samples in the running average.
     units : int or None
@@ -233,7 +237,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log probability of each entry, or the log density of each document, for a draw.
+        """Return the log probabilities of words, or the log densities of documents, given one draw.
 
         The running average does not change.
         """
@@ -255,7 +259,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a unigram model: training word counts plus 0.01 each.
+        """Return the score of a unigram model, with training counts plus 0.01 as weights.
 
         Parameters
         ----------
@@ -286,7 +290,7 @@ class Scorer(ABC):
         """Return the relative reduction of perplexity from one score to another, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
-        # a forged average is shown as it is, not an overflow
+        # the limit prevents an overflow if a checkpoint has a forged average
         return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
     def figures(self) -> dict[str, float]:
@@ -324,7 +328,7 @@ class Scorer(ABC):
 
 
 class DensityScorer(Scorer):
-    """Scorer of whole documents; the score is minus their mean log density.
+    """Scorer of whole documents; the score is minus the mean log density of the documents.
 
     Parameters
     ----------
@@ -366,11 +370,11 @@ class DensityScorer(Scorer):
 
 
 def pooled(scorers: Sequence[Scorer]) -> Estimate:
-    """Return the score of the posterior average over several chains, weighted equally.
+    """Return the score of the posterior average over several chains of equal weight.
 
-    It takes the mean of probabilities, or of densities, before the logarithm. Topics need not be
-    matched, as predictions do not depend on the order of topics. As the logarithm is concave, the
-    score is never worse than the score of the mean of the chains' log probabilities.
+    The score takes the mean of probabilities, or of densities, before the logarithm. Topics need
+    not be matched, as predictions do not depend on the order of topics. As the logarithm is
+    concave, the score is never worse than the score of the mean of the chains' log probabilities.
 
     Parameters
     ----------
