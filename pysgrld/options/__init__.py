@@ -1,1 +1,1 @@
-"""Options of training: their values, and the table rows that all models share."""
+"""Options of ``sgmc train``: their definitions, and parsers of their values."""

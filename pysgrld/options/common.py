@@ -1,4 +1,4 @@
-"""Options shared by all models, each defined once: name, meaning, default, form of its values.
+"""Definitions of the options that all models share: name, meaning, default and parser.
 
 Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
 """
@@ -32,10 +32,10 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Names of signals that the user may choose as the one that stops a run.
+#: Values of ``--stop-signal``: signals that may stop training, in addition to TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Languages for which libraries split texts into words.
+#: Values of ``--segment``: languages in which libraries split texts into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
@@ -270,5 +270,5 @@ def spelled(name: str, value: Any) -> Any:
         return value
     try:
         return spell(value)
-    except UsageError:  # this means that the record is damaged
+    except UsageError:  # The stored list is damaged, so it is returned unchanged.
         return value

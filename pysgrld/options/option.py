@@ -1,4 +1,4 @@
-"""An option of training, the facts that defaults depend on, and options with resolved values.
+"""Classes for definitions of options, option values of a run, and facts that set the defaults.
 
 No NumPy here: help must be instant.
 """
@@ -78,7 +78,7 @@ class Option(NamedTuple):
             return True
         texts = [",".join(map(repr, numbers))]
         if len(numbers) == 1:
-            texts.append(f"{numbers[0]:.9f}s")  # a duration
+            texts.append(f"{numbers[0]:.9f}s")  # The number may be a duration.
         for text in texts:
             with suppress(UsageError):
                 self.parse(text)
@@ -130,17 +130,17 @@ class Facts(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of rows in the topics: one for each word in each time slice."""
+        """Number of rows of the topic matrix: one row for each word in each time slice."""
         return self.words * (1 if self.slicing is None else len(self.slicing.names))
 
 
-#: Numbers A, B, C of a step size A (1 + t/B)^(-C).
+#: Numbers A, B and C of the step size A (1 + t/B)^(-C) in iteration t.
 Steps = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopOptions:
-    """Values of options read by the training loop: budget, sweeps, and samples to store."""
+    """Values of the options that the training loop reads, such as the number of iterations."""
 
     epochs: float | None
     iterations: int | None
@@ -160,12 +160,14 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(LoopOptions):
-    """Resolved values of the options of every model; each model's class adds its own.
+    """Values of the options that all models have, with defaults filled in.
 
-    Fields have the names of options with ``_`` for ``-``; docs/run-directory.md describes
-    ``config.json``, and ``sgmc train --help-all`` describes each option. ``settings`` holds the
-    options of the sampler (`pysgrld.samplers.SamplerSettings`); ``config.json`` lists them among
-    the other options.
+    Each model derives a class from this one, which adds the model's own options.
+
+    Fields have the names of options with ``_`` for ``-``. ``sgmc train --help-all`` describes each
+    option. ``settings`` holds the options of the sampler (`pysgrld.samplers.SamplerSettings`),
+    which ``config.json`` lists among the other options. docs/run-directory.md describes
+    ``config.json``.
     """
 
     algo: str
@@ -256,27 +258,30 @@ class Resolved(LoopOptions):
 
     @property
     def of_loop(self) -> LoopOptions:
-        """The values that the training loop reads."""
+        """Values of the options that the training loop reads."""
         return LoopOptions(**{f.name: getattr(self, f.name) for f in fields(LoopOptions)})
 
     @property
     def slicing(self) -> Slicing | None:
-        """The model's time slices, or None if it has none."""
+        """The model's time slices, or None for a model without time."""
         return None
 
     @property
     def copies(self) -> int:
-        """Number of rows per word in the topics: one for each time slice, and at least one."""
+        """Number of rows per word in the topic matrix: the number of time slices, else 1."""
         return 1 if self.slicing is None else max(1, len(self.slicing.names))
 
     @property
     def chain(self) -> int:
-        """Number of the chain in random keys, from 0; draws that all chains share use number 0."""
+        """Number of the Markov chain, counted from 0, as used in keys of random numbers.
+
+        Random numbers that all chains share use number 0.
+        """
         return self.chain_id - 1
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics in each layer, from the lowest up; empty if the model has no fixed number."""
+        """Number of topics in each layer, lowest layer first; empty if no number is fixed."""
         return (self.topics,) if self.topics else ()
 
     @property
@@ -286,7 +291,7 @@ class Resolved(LoopOptions):
 
 
 def option_name(field: str) -> str:
-    """Return the name, as typed, of the option whose value a field stores.
+    """Return the name of the option that a field of `Resolved` stores.
 
     Parameters
     ----------

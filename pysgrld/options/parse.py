@@ -1,4 +1,4 @@
-"""Parsers of option values, from text to a plain value, or else `UsageError`.
+"""Functions that parse the text of an option's value; they raise `UsageError` if it is invalid.
 
 No NumPy here: help must be instant.
 """
@@ -14,8 +14,8 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: Smallest normal number in single precision, in which topics are stored: smaller numbers lose
-#: digits or become 0.
+#: Smallest normal number in single precision. Smaller numbers would lose digits or become 0,
+#: because topics are stored in single precision.
 SMALLEST = 2.0**-126
 #: Maximum number of layers of a deep model.
 MAX_LAYERS = 8
@@ -40,7 +40,7 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Return a parser of integers in [low, high], and of ``words``, each of which has a value.
+    """Return a parser of integers in [low, high], and of words that stand for other values.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def reals(low: float, count: int, description: str) -> Callable[[str], tuple[flo
 
 
 def widths(value: str) -> tuple[int, ...]:
-    """Parse the number of topics in each layer, from the lowest up.
+    """Parse the numbers of topics in the layers of a deep model, lowest layer first.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Return a parser of the given words; its attribute ``values`` lists them.
+    """Return a parser that accepts only the given words, which its attribute ``values`` lists.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def duration(value: str) -> float:
 
 
 def every(value: str) -> int | str:
-    """Parse a number of iterations or a duration; a duration stays as typed.
+    """Parse an interval, which is either a number of iterations or a duration.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def every(value: str) -> int | str:
 
 
 def requeue_code(value: str) -> int:
-    """Parse an exit code; codes with another meaning are refused."""
+    """Parse the exit code of a stopped run; codes that already have a meaning are refused."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(f"'{value}' already has another meaning; give 85, or 99 for Grid Engine")
@@ -254,7 +254,7 @@ def share_or_count(value: str) -> int | float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Parse I/N, which stands for part I of N, counted from 1.
+    """Parse a text I/N, which stands for part number I of N parts; the first part has number 1.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def part(value: str) -> tuple[int, int]:
     Raises
     ------
     UsageError
-        If the text is no part.
+        If the text does not have this form.
     """
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
@@ -278,7 +278,7 @@ def part(value: str) -> tuple[int, int]:
 
 
 def schedule(value: str) -> tuple[float, float, float]:
-    """Parse A,B,C, which stand for the step size A (1 + t/B)^(-C).
+    """Parse a text A,B,C with the numbers of the step size A (1 + t/B)^(-C) in iteration t.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def schedule(value: str) -> tuple[float, float, float]:
     Raises
     ------
     UsageError
-        If it is no schedule.
+        If the text does not have this form, or a number is out of range.
     """
     try:
         a, b, c = (float(part) for part in value.split(","))
@@ -322,7 +322,8 @@ LANGUAGES = {
     **{"ta": "tamil", "te": "telugu", "th": "thai", "tr": "turkish", "uk": "ukrainian"},
     **{"ur": "urdu", "vi": "vietnamese", "cy": "welsh"},
 }
-#: Number of languages, first in `LANGUAGES`, that are detected without a library.
+#: Number of languages with a stop-word list. They come first in `LANGUAGES`, and they are detected
+#: without a library.
 LISTED = 13
 
 
@@ -354,7 +355,7 @@ def language(value: str) -> str:
 
 
 def encoding(value: str) -> str:
-    """Parse any name of a text encoding; return Python's name.
+    """Parse the name of a text encoding; return the name that Python uses for the encoding.
 
     Parameters
     ----------
@@ -377,7 +378,7 @@ def encoding(value: str) -> str:
 
 
 def lists(value: str) -> str:
-    """Parse names of word lists, separated by commas; "none" must be the only name."""
+    """Parse names of stop-word lists, separated by commas; "none" must be the only name."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
         raise UsageError(f"'{value}' is not one or several lists separated by commas")
@@ -389,12 +390,12 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: The words that stand for all fields, and for no field.
+#: Words that select all fields of the documents, or no field.
 EVERYTHING, NOTHING = "all", "none"
 
 
 def column(value: str) -> tuple[str, str | None]:
-    """Split NAME or NAME:kind into the name and the kind.
+    """Split a text NAME or NAME:kind into the name of a field and the kind of its values.
 
     Parameters
     ----------
@@ -411,9 +412,9 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Parse names of fields, separated by commas, each with or without a kind; return the text.
+    """Check a list of fields NAME or NAME:kind, separated by commas; return the list as typed.
 
-    Instead of names, the text may be one of the words ``auto``, ``all`` and ``none``.
+    Instead of a list, the text may be one of the words ``auto``, ``all`` and ``none``.
 
     Parameters
     ----------
@@ -469,5 +470,5 @@ def size(value: str) -> int:
     return int(number)
 
 
-#: Parser of auto, all, none, or a size in bytes.
+#: Parser of the values of ``--keep-text``: auto, all, none, or a size in bytes.
 kept_text = or_word(size, "auto", "all", "none")

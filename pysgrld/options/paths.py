@@ -1,4 +1,4 @@
-"""Paths named by the user: what exists at a path, and how input files are opened.
+"""Functions that look up paths named by the user and open input files.
 
 Every option and every argument that takes a path uses this module. The system may refuse to look a
 path up (permission denied, a name that is too long, links in a circle), which is reported as an
@@ -20,17 +20,17 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
-#: Milliseconds between checks whether to stop waiting for a pipe.
+#: Interval in milliseconds at which a thread that waits for a pipe checks whether to stop waiting.
 _BEAT = 100
-#: Number of characters of a long path that a message shows from its start and from its end.
+#: Numbers of characters that a message shows from the start and from the end of a long path.
 _FIRST, _LAST = 120, 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
 #: Number of bytes read at a time.
 _PIECE = 1 << 20
 
-#: Function called repeatedly, with a pipe's path, while this thread waits for the pipe. It may
-#: raise an error to stop the wait, as `pysgrld.run.StopFlag` does.
+#: Function that is called repeatedly while this thread waits for a pipe. Its argument is the path
+#: of the pipe. It may raise an error to stop the wait, as `pysgrld.run.StopFlag` does.
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
@@ -43,12 +43,12 @@ class Kind(enum.Enum):
 
     FILE = "file"
     FOLDER = "folder"
-    #: A named pipe, a terminal or another device, which can be read only once or never ends.
+    #: A named pipe, a terminal or another device: data can be read only once, or never end.
     STREAM = "stream"
 
 
 def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
-    """Return the kind of file or folder at a path, following links, or None if nothing exists there.
+    """Return the kind of the file or folder at a path after following links, or None if absent.
 
     Parameters
     ----------
@@ -81,7 +81,9 @@ def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | No
 
 
 def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if anything exists at a path; raise the errors of `look_up`.
+    """Return True if a file, a folder or a device exists at a path.
+
+    Errors are raised as by `look_up`.
 
     Parameters
     ----------
@@ -98,7 +100,9 @@ def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a regular file exists at a path; raise the errors of `look_up`.
+    """Return True if a regular file exists at a path.
+
+    Errors are raised as by `look_up`.
 
     Parameters
     ----------
@@ -115,7 +119,9 @@ def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder exists at a path; raise the errors of `look_up`.
+    """Return True if a folder exists at a path.
+
+    Errors are raised as by `look_up`.
 
     Parameters
     ----------
@@ -132,7 +138,9 @@ def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return True for standard input ("-"), pipes and devices; raise the errors of `look_up`.
+    """Return True if a path is standard input ("-"), a pipe or a device.
+
+    Errors are raised as by `look_up`.
 
     Parameters
     ----------
@@ -171,7 +179,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
         OSError,
         ValueError,
         RuntimeError,
-    ) as error:  # RuntimeError: circular links, before Python 3.13
+    ) as error:  # Python before 3.13 raises RuntimeError for circular links.
         if isinstance(error, FileNotFoundError):
             error = OSError(errno.ENOENT, "the current folder was removed")
         if isinstance(error, RuntimeError):
@@ -196,7 +204,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
     Raises
     ------
     SgmcError
-        If it is no folder, or the system refuses to list it.
+        If the path is no folder, or the system refuses to list it.
     """
     try:
         return list(Path(folder).iterdir())
@@ -205,7 +213,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as messages show it; a long one lacks its middle.
+    """Return a path for use in a message; the middle of a long path is replaced by dots.
 
     Parameters
     ----------
@@ -251,7 +259,10 @@ def refusal_of(
 
 
 class _Stream(io.RawIOBase):
-    """A pipe or device, read without blocking; `while_waiting` is called while no data come."""
+    """A pipe or device that is read without blocking.
+
+    The function in `while_waiting` is called as long as no data come.
+    """
 
     def __init__(self, descriptor: int, path: str) -> None:
         super().__init__()
@@ -264,7 +275,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait for data or for the last writer to close the pipe; read the data."""
+        """Wait until data come or the last writer has closed the pipe, then read the data."""
         while True:
             if (call := while_waiting.get()) is not None:
                 call(self._path)
@@ -276,7 +287,7 @@ class _Stream(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file descriptor."""
-        if not self.closed and self._descriptor:  # standard input is left open
+        if not self.closed and self._descriptor:  # Standard input stays open.
             os.close(self._descriptor)
         super().close()
 
@@ -299,11 +310,12 @@ def open_input(path: str | Path) -> io.RawIOBase:
     Raises
     ------
     MissingInputError
-        If it is missing or a folder, or the system refuses.
+        If the path is missing or a folder, or the system refuses to open it.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        # not sys.stdin, because a thread that waits for input would hold its lock when Python exits
+        # sys.stdin is not used, because a thread that waits for input would hold its lock when
+        # Python exits.
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:

@@ -1,7 +1,8 @@
-"""Names of options, commands and methods in other topic modelling tools, and sgmc's counterparts.
+"""Names of options, commands and methods in other topic modelling tools, and those in sgmc.
 
-If an option, command or parameter does not exist, the hint about it comes from `PEERS`, which
-docs/coming-from.md lists. No NumPy here: help must be instant.
+If the user types an option, a command or a parameter that sgmc does not have, the error message
+takes its hint from `PEERS`. docs/coming-from.md lists the rows of `PEERS`. No NumPy here: help must
+be instant.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _COUNTED = "sgmc counts words and uses no embeddings"
 
 
 class Peer(NamedTuple):
-    """A name in another tool, and sgmc's counterpart.
+    """Name of an option or a command in another tool, with the counterpart in sgmc.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class Peer(NamedTuple):
     note: str = ""
 
 
-#: Names in other tools, grouped by the option or command of sgmc.
+#: Options and commands of other tools, grouped by their counterparts in sgmc.
 PEERS = (
     # ---- the model
     Peer("num-topics", "MALLET, gensim", "--topics"),
@@ -254,7 +255,7 @@ PEERS = (
 )
 
 
-#: Names of other tools' models, as typed after ``--model``, with advice on sgmc's replacement.
+#: Advice for a user who types the name of another tool's model after ``--model``.
 MODELS_OF_PEERS = {
     "hdp": "use 'sgmc search' to compare numbers of topics; superfluous topics stay unused",
     "ctm": "no model has a prior with correlated topics; 'sgmc report' shows correlations",
@@ -268,7 +269,8 @@ MODELS_OF_PEERS = {
 }
 
 
-#: Methods of other tools' models, each with sgmc's method and a remark, or else with advice.
+#: Methods of other tools' models. Each value is the name of sgmc's method, or "" if sgmc has none,
+#: and a remark for the user.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
     "show_topics": ("topics_frame", ""),
@@ -306,7 +308,7 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of model names; its error for another tool's model names the replacement.
+    """Return a parser of model names that suggests a substitute for a model of another tool.
 
     Parameters
     ----------
@@ -344,7 +346,7 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the table's row for a name in another tool, in any spelling.
+    """Return the row of `PEERS` for the name of another tool's option, however the name is spelled.
 
     Parameters
     ----------
@@ -360,7 +362,7 @@ def peer(name: str) -> Peer | None:
 
 
 def hint(typed: str, peer: Peer, counterpart: str) -> str:
-    """Return a line that explains sgmc's counterpart of another tool's name.
+    """Return a message that suggests sgmc's counterpart of another tool's option or command.
 
     Parameters
     ----------

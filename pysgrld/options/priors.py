@@ -1,4 +1,4 @@
-"""Default numbers of topics and starts, and typed Dirichlet priors: numbers, or ``learn``.
+"""Defaults of Dirichlet priors, of the number of topics, and of the number of short chains.
 
 No NumPy here: help must be instant.
 """
@@ -11,11 +11,12 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: The word that stands for a learned prior in place of a number.
+#: Value of ``--alpha`` or ``--eta`` for a prior that is learned instead of fixed.
 LEARN = "learn"
-#: Initial value and prior mean of a learned eta; also the default fixed eta for up to 100 topics.
+#: Initial value and prior mean of a learned eta. It is also the default of a fixed eta for up to
+#: 100 topics.
 ETA = 0.05
-#: Names of the parameter blocks that hold learned priors.
+#: Names under which the learned priors alpha and eta are stored among a model's parameters.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
 #: Minimum and maximum of the default number of topics.
@@ -76,7 +77,9 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
 
 
 def usual_eta(topics: int) -> float:
-    """Return LDA's default eta; more topics have fewer tokens each, so the prior is weaker.
+    """Return LDA's default eta, which decreases with the number of topics.
+
+    The prior is weaker for more topics, because each topic then has fewer tokens.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ def usual_eta(topics: int) -> float:
 
 
 def check_one_eta(eta: Any) -> None:
-    """Raise an error if ``--eta`` has several values, for models with one layer of topics.
+    """Raise an error if ``--eta`` has several values; called for models with one layer of topics.
 
     Parameters
     ----------
@@ -119,7 +122,9 @@ def fixed(prior: float | str) -> float | None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the prior of topics over words: the first fixed eta, or a learned eta's start value.
+    """Return the Dirichlet prior of the lowest layer's topics over words.
+
+    This is the first number of a fixed eta, or the initial value of a learned eta.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Spelling of words: normal form C, case-folded, without invisible characters.
 
-A word begins with a letter, a digit or an underscore; combining marks after one belong to it. This
-module is the rule in Python's Unicode. `cpp/text` applies the same rule by tables that
-`pysgrld.corpus.characters` makes.
+A word begins with a letter, a digit or an underscore. Combining marks after such a character belong
+to the word. This module applies the rule with Python's Unicode tables. `cpp/text` applies the same
+rule with tables that `pysgrld.corpus.characters` makes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 import unicodedata
 from functools import cache
 
-#: Start of the record of the built-in rule for words, which versions describe differently.
+#: Start of the text by which a run records that it uses the built-in rule for words. The rest of
+#: the text may differ between versions of sgmc.
 BUILT_IN = "built in: "
 
-#: Default-ignorable characters as ranges (first, last): soft hyphen, joiners, direction marks,
-#: variation selectors, fillers. The zero-width space is excluded, because it separates words.
+#: Ranges (first, last) of the characters that Unicode calls default-ignorable: soft hyphen,
+#: joiners, direction marks, variation selectors, fillers. The zero-width space is excluded, because
+#: it separates words.
 _IGNORABLE = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
@@ -26,14 +28,14 @@ _IGNORABLE = (
 _ENCLOSING = (
     *((0x488, 0x489), (0x1ABE, 0x1ABE), (0x20DD, 0x20E0), (0x20E2, 0x20E4), (0xA670, 0xA672)),
 )
-#: Characters left out of text, by code point.
+#: Table for `str.translate` that removes invisible characters and enclosing marks.
 _LEFT_OUT: dict[int, str | None] = {
     code: None for first, last in (*_IGNORABLE, *_ENCLOSING) for code in range(first, last + 1)
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
-#: Ranges of code points from 0x80 on that may contain marks; all other planes have ideographs,
-#: private use or nothing.
+#: Ranges of code points from 0x80 on that may contain combining marks. All other code points are
+#: ideographs, unassigned, or for private use.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 #: Unicode categories of combining marks, without enclosing ones.
 _MARKS = ("Mn", "Mc")
@@ -56,7 +58,7 @@ def visible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Spell a text as words are spelled in a vocabulary.
+    """Return a text in the spelling of vocabularies: lower case, in Unicode normal form C.
 
     The dot above that casefolding makes of the Turkish İ is left out, so that İstanbul is the word
     istanbul. Zero-width spaces become blanks.
@@ -93,7 +95,7 @@ def is_left_out(character: str) -> bool:
 
 
 def is_mark(character: str) -> bool:
-    """Return True for combining marks (categories Mn and Mc), except those left out of words.
+    """Return True for combining marks (categories Mn and Mc) that may be part of a word.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ def is_mark(character: str) -> bool:
 
 
 def is_vowel(character: str) -> bool:
-    """Return True for marks that count as characters of their word.
+    """Return True for combining marks that count in the length of a word, such as vowel signs.
 
     These are the marks of combining class 0, such as the vowel signs of Indic scripts: the Hindi word
     में has a letter and two vowel signs. Accents, points of Hebrew and Arabic, and the virama do not
@@ -140,7 +142,7 @@ def is_word(text: str) -> bool:
         False for several words, and for a single character.
     """
     if text.isalnum():
-        return len(text) > 1  # it has no marks
+        return len(text) > 1  # A text of letters and digits has no combining marks.
     if not word_pattern().fullmatch(text):
         return False
     return sum(not is_mark(c) or is_vowel(c) for c in text) > 1
@@ -148,7 +150,10 @@ def is_word(text: str) -> bool:
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Compile the pattern of a run of word characters and their marks, folded or not."""
+    """Compile the regular expression of a word: word characters with their combining marks.
+
+    The expression matches words both before and after `fold`.
+    """
     members: list[str] = []
     first = last = -2
     marks = [

@@ -1,4 +1,4 @@
-"""Options for time slices, and the slices that they give for a corpus.
+"""Options for time slices, and a class for the time slices of a corpus.
 
 No NumPy here: help must be instant.
 """
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: Periods that a slice may have, and maximum number of slices. The number is limited because the
-#: topics have a row for each word in each slice.
+#: Periods that a time slice may cover. The second constant is the maximum number of slices, which
+#: is limited because topics have a row for each word in each slice.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 
 
 class FoundSlices(NamedTuple):
-    """The time slices of a corpus, which a run stores as its value of ``--slices``.
+    """Time slices of a corpus; a run stores them as its value of ``--slices``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FoundSlices(NamedTuple):
 
 
 def asked_for(value: Any) -> str | int:
-    """Return the slice length or number of slices from a value as typed, or as stored in a run.
+    """Return the length or the number of time slices that a value of ``--slices`` requests.
 
     Parameters
     ----------

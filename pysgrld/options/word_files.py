@@ -1,4 +1,4 @@
-"""Word files that options name: phrases, and seed words of topics.
+"""Readers of two kinds of files: lists of phrases, and seed words of topics.
 
 No NumPy here: help must be instant.
 """
@@ -18,7 +18,7 @@ from pysgrld.options.spelling import fold, is_word
 
 
 def read_text(option: str, path: str, largest: int, description: str) -> str:
-    """Read a UTF-8 file that an option names, without its byte-order mark.
+    """Read the UTF-8 file that an option's value names, and remove a byte-order mark.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
         raise CorpusError("the file is not UTF-8; save it as UTF-8", path, line) from None
 
 
-#: Maximum size of a file in bytes.
+#: Maximum size of a file of phrases, in bytes.
 LARGEST = 64 << 20
 #: Maximum number of words of a phrase.
 LONGEST = 10
@@ -103,7 +103,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Describe a list of phrases on one line, by their number and an identifying digest.
+    """Return a line that describes a list of phrases by their number and a digest.
 
     Parameters
     ----------
@@ -119,16 +119,17 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: A seed word as named by the user: a word, the start of words followed by *, or a column number.
+#: A seed word as the user may write it: a word, the first letters of words followed by *, or the
+#: number of a column.
 Pattern = str | int
-#: Topics by name, in order, each with its seed words.
+#: Names of topics, in the order of the topics, each with its seed words.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
-#: Seed words found in a vocabulary, each with its number.
+#: Names of topics, each with pairs of a seed word and the number of this word in the vocabulary.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
-#: Total weight of a topic's seeds, as a fraction of an average topic's tokens.
+#: Default total weight of a topic's seed words, as a fraction of an average topic's tokens.
 WEIGHT = 0.01
-#: Maximum size of a file in bytes.
+#: Maximum size of a file of seed words, in bytes.
 LARGEST_SEEDS = 16 << 20
 #: Maximum number of characters of a topic's name.
 LONGEST_NAME = 200
@@ -177,7 +178,7 @@ def seed_words(value: Any) -> SeedWords:
         patterns: dict[Pattern, None] = {}
         for word in words:
             if isinstance(word, tuple | list) and len(word) == 2:
-                word = word[0]  # a run records each word with its number
+                word = word[0]  # A run records each word as a pair (word, number).
             if hasattr(word, "__index__") and not isinstance(word, bool):
                 word = int(word)
             elif not isinstance(word, str) or not word.strip() or not word.isprintable():
@@ -193,14 +194,14 @@ def seed_words(value: Any) -> SeedWords:
 
 
 def read_seed_words(path: str) -> SeedWords:
-    """Read seed words from JSON, or from lines with a topic's name, a colon and its words.
+    """Read a file of seed words: JSON, or lines such as 'sport: team game*'.
 
     Raises
     ------
     MissingInputError
         If the file cannot be read.
     CorpusError
-        If the file is neither; the message names the line.
+        If the file has neither form; the message names the line.
     """
     text = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
     topics: list[tuple[str, Any]] = []
@@ -227,7 +228,7 @@ def read_seed_words(path: str) -> SeedWords:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
 
 
-#: Options of models whose topics are distributions over words that documents mix.
+#: Options for seed words, for models with topics that are distributions over words.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
         str,
