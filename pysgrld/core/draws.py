@@ -100,7 +100,7 @@ def weights_of(draw: Draw) -> Floats:
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw, but only the given words' rows of the blocks over the vocabulary.
+    """Copy a draw, reduced to the rows of the given words.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
-    """Raise an error if a token's topic is not from 0 to `topics` - 1, or -1 for "not drawn yet".
+    """Raise an error unless all token topics are from 0 to `topics` - 1, or -1 (not drawn yet).
 
     Parameters
     ----------

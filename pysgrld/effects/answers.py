@@ -31,7 +31,7 @@ class EffectRequest(NamedTuple):
     formula : str
         Formula over the columns of the documents.
     contrasts : sequence of (column, first value, second value)
-        Comparisons to make; by default the default comparisons of every column.
+        Comparisons to make; if empty, the comparisons that `Design.comparisons` makes by default.
     cluster : str or None
         Column with the cluster of each document.
     layer : int or None

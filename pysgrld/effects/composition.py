@@ -269,7 +269,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of weighted shares, (R, ..., K), with each topic draw for R / S sets."""
+        """Correct R sets of weighted shares, (R, ..., K), by S topic draws: R / S sets by each."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

@@ -43,7 +43,7 @@ class OwnWords(NamedTuple):
 
 
 def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity if predictions also use observed words; None for few documents.
+    """Return the perplexity if predictions also use observed words; None for too few documents.
 
     Returns None for fewer than 20 documents. Documents with even numbers are scored with the
     strength that predicts the documents with odd numbers best, and vice versa, so that no document

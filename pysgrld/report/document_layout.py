@@ -320,8 +320,8 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
         Initial positions.
     index, squares : (n, count)
         Neighbours of each document, and squared distances to them.
-    Number of steps, and number of first steps in which attraction is exaggerated.
-        Number of steps, and number of first steps that exaggerate attraction.
+    steps, early : int
+        Number of steps, and number of first steps in which attraction is exaggerated.
 
     References
     ----------

@@ -61,10 +61,9 @@ class HalvesCompared(NamedTuple):
         Number of topics of each run, and number of pairs of matching topics.
     documents : (int, int)
         Number of documents of each half.
-    Coverage for the ten top words of each pair of topics: with intervals for other texts like
-    these, and with intervals for the documents of the half alone.
-        Ten top words of each pair of topics: with intervals for other texts like these, and for the
-        documents of the half alone.
+    words, words_these : Coverage
+        Coverage for the ten top words of each pair of topics: with intervals for other texts like
+        these, and with intervals for the documents of the half alone.
     shares : Coverage
         Coverage for the shares of topics in the corpus.
     groups : Coverage

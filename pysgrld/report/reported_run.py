@@ -141,8 +141,8 @@ class ReportedRun:
         Titles, texts and columns of the documents on the map.
     named : dict of int to Label
         Names that a person or a command gave to topics, with their origin.
-    The names in ``named``, without their origin.
-        Names of topics that a person gave.
+    labels : dict of int to str
+        The names in ``named``, without their origin.
     document_topics : DocumentTopics or None
         Topics of each analysed document.
     missing : list of str

@@ -35,7 +35,7 @@ passed: list[str] | None = None
 
 
 def arm(spec: str | None) -> None:
-    """Arm the fail point of a specification ``name:action[:nth]``, or disarm it if `spec` is None.
+    """Arm a fail point, given as ``name:action[:nth]``, or disarm it if `spec` is None.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
 #: Maximum total size in bytes of the samples that wait to be written, not counting the first
-#: sample; if they are larger, the run ends.
+#: sample. Above this size, the run ends.
 HELD = 64 << 20
 
 

@@ -38,7 +38,8 @@ FORMAT, SCHEMA = "sgmc-checkpoint", 1
 
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"
-#: Name of the file of arrays that did not change since training ended, if a checkpoint has any.
+#: Name of a checkpoint's file with the arrays that have not changed since training ended. A
+#: checkpoint may lack this file.
 TRAINING = "training.safetensors"
 
 #: Operating-system errors that indicate a damaged file, and not a file that is only unreadable at
@@ -373,7 +374,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
-    """Return file sizes and digests from a table of a manifest, by file name."""
+    """Return the file sizes and digests that a table of a manifest lists, by file name."""
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
 
 

@@ -91,7 +91,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the latest run or folder of chains, for commands that are given no run.
+    """Return the latest run or folder of chains, for commands that name no run.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def latest_run(root: Path = ROOT) -> Path:
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            # skip a folder that cannot be read, because it belongs to another user
+            # skip folders of other users, which cannot be read
             with contextlib.suppress(MissingInputError):
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
@@ -230,7 +230,7 @@ def check_writable(path: Path) -> None:
                 f"{path}: cannot be written: {place}: {error.strerror or error}; choose another "
                 "folder with --out"
             ) from error
-        with contextlib.suppress(OSError):  # another start has removed or renamed it
+        with contextlib.suppress(OSError):  # another start may have moved the folder
             probe.rmdir()
         sweep(place)  # remove temporary folders of starts that were killed in this function
         return
@@ -345,7 +345,7 @@ def _holds_run(path: Path) -> OutputError:
 
 
 def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
-    """Decide whether to start a new run, to resume a run, or to do nothing if it is finished.
+    """Decide whether to start a new run, to resume a run, or to do nothing for a finished run.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def claim(
     resume: str,
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
-    """Decide which run to use, create it if it is new, and lock it before writing anything else.
+    """Decide which run to use, create a new run if needed, and lock it before anything is written.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading of ``config.json``, which is the record of a run, and types of its parts."""
+"""Reading of ``config.json``, the record of a run, and types of the parts of this file."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class RunDirectory:
             ) from error
 
     def update_free(self, changes: Mapping[str, Any]) -> None:
-        """Record new values of options that may change, by replacing ``config.json`` atomically.
+        """Replace ``config.json`` atomically, with new values of options that may change.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
-        """Lock the run for writing while the block runs; `taken` is a lock that is already held.
+        """Context manager that locks the run for writing; `taken` is a lock that is already held.
 
         Raises
         ------
@@ -309,7 +309,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Check the lock before the block writes a file; turn an `OSError` into a `WriteError`."""
+        """Context manager for writing a file: check the lock, turn `OSError` into `WriteError`."""
         if self._lock is not None:
             self._lock.check()
         with writing(path):
@@ -355,7 +355,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an action that was completed; if this fails, warn, and retry with the next event."""
+        """Log an action that is done; if logging fails, warn, and retry with the next event."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -363,7 +363,7 @@ class RunDirectory:
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``, which gives the run's state and describes its process.
+        """Replace ``status.json``, which has the run's state and describes the run's process.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class RunDirectory:
         return {}
 
     def _flush_metrics(self) -> Written:
-        """Flush the metrics to disk, and return their size and digest for the manifest.
+        """Flush the metrics to disk, and return the file's size and digest for the manifest.
 
         After a failed fsync, a second fsync of the same file succeeds even if data were lost. So
         after a failure the lines are written to a new file, which replaces the old one.
@@ -491,7 +491,7 @@ class RunDirectory:
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
     ) -> Checkpoint | None:
-        """Load the newest good checkpoint, or return None if the run has no checkpoint.
+        """Load the newest undamaged checkpoint, or return None if the run has no checkpoint.
 
         Damaged newer checkpoints are reported and, if this process holds the lock, renamed to
         ``.corrupt-...``. A checkpoint with arrays that break an invariant counts as damaged.
@@ -526,7 +526,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False.
+        """Remove all checkpoints after `step`; if `step` has none, keep all and return False.
 
         Raises
         ------

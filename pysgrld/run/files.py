@@ -1,4 +1,4 @@
-"""Writing of files and folders that are complete or absent even if process or machine stops.
+"""Writing of files and folders that are complete or absent even if the machine stops.
 
 Every function that writes takes the name of a fail point. The points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
@@ -133,7 +133,7 @@ def sync(fd: int, point: str | None = None) -> None:
 
 
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
-    """Create, write and flush a new file; remove it if any of these fails.
+    """Create, write and flush a new file; remove the file if any of these steps fails.
 
     A failed fsync is never retried, because the kernel may have dropped the data.
 
@@ -190,7 +190,7 @@ def written_form(pieces: Iterable[Buffer]) -> Written:
 
 
 def fsync_folder(path: Path, point: str) -> None:
-    """Flush a folder to disk, so that its files' names are durable.
+    """Flush a folder to disk, so that the names of its files are durable.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
 
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
-    """Open a regular file with `open_regular` and read it; it may have at most `limit` bytes.
+    """Read a regular file of at most `limit` bytes, after opening it with `open_regular`.
 
     Parameters
     ----------

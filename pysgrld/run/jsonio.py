@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 LONGEST = 16 << 20
 #: Key under which a file stores the digest of its other keys and values.
 SEAL = "digest"
-#: Pairs of a file about which a warning was logged, and the file's content at that time.
+#: Files about which a warning was logged, each with its content at that time.
 _warned: set[tuple[str, bytes]] = set()
 
 

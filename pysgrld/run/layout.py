@@ -101,7 +101,7 @@ def refuse_part(path: Path) -> None:
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Check that files may be written into a folder: not files of runs, searches or stored corpora.
+    """Check that files may be written, and belong to no run, search or stored corpus.
 
     Parameters
     ----------

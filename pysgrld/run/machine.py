@@ -194,7 +194,7 @@ def check_room_for_thread() -> None:
 
 
 def allowed_memory() -> int | None:
-    """Return the memory available to this process: the limit of the cgroup or that of the machine.
+    """Return the memory that this process may use: the limit of the cgroup, or of the machine.
 
     Returns
     -------
@@ -262,9 +262,9 @@ def sign_of_life(process: int) -> str | None:
 
 
 def _status(process: str) -> list[str]:
-    """Return the fields of /proc/N/stat from the state on; field 20 is the start time in ticks."""
+    """Return the fields of /proc/N/stat after the name; index 19 has the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    # the program's name may contain parentheses, so the last one ends it
+    # the program's name may contain parentheses, so the last parenthesis ends the name
     return text.rpartition(")")[2].split()
 
 

@@ -22,7 +22,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # the file is for another output file, or sgmc did not write it
+            continue  # the temporary file is for another output file, or sgmc did not write it
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()

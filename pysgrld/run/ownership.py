@@ -106,7 +106,7 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return a file's mark, or None if it is not a regular file or its size is not `size`.
+    """Return the size and SHA-256 of a regular file, or None if its size is not `size`.
 
     Parameters
     ----------
