@@ -1,7 +1,8 @@
-"""The ``sgmc`` command: a table of commands, and the one place where errors become exit codes.
+"""The command ``sgmc``: a table of its subcommands, and the conversion of errors to exit codes.
 
-Each command is a module next to this file, with a click command called ``command``. The module is
-imported when the command is used, and NumPy only when the command computes: help is instant.
+Each subcommand is a module next to this file, with a click command called ``command``. The module
+is imported when the command is used, and NumPy only when the command computes: therefore ``--help``
+prints without delay.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pysgrld.errors import STOPPED, Interrupted, MemoryLimitError, SgmcError, Wr
 
 from .terminal import echo
 
-#: Names of the commands in the order of the help, each with a one-line summary.
+#: Names of the subcommands, in the order in which the help lists them, each with a one-line
+#: summary.
 COMMANDS = {
     "train": "train a model on a corpus, or resume a stopped run",
     "search": "find a number of topics: train several and compare",
@@ -48,23 +50,24 @@ REPORT = (
     "lines above,\nthe command you typed and the output of 'sgmc --version'."
 )
 
-#: Exit code if the reader of the output has closed the pipe: 128 + SIGPIPE, as shells report it.
+#: Exit code if the program that reads sgmc's output has closed the pipe: 128 + SIGPIPE, as in
+#: shells.
 BROKEN_PIPE = 141
 
-#: Error codes of the system for a full or failing disk.
+#: Error numbers (``errno``) of the operating system for a full or failing disk.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Sgmc(click.Group):
-    """Click group that imports commands when they are used, and exits with the documented codes."""
+    """Click group that imports subcommands only when they are used, and exits with fixed codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands' names, in the order of the table."""
+        """Return the names of the subcommands, in the order of `COMMANDS`."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import and return a command."""
+        """Import and return a subcommand."""
         del ctx
         if name not in COMMANDS:
             return None
@@ -72,22 +75,22 @@ class Sgmc(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find a command; the error for a misspelt name suggests the nearest command."""
+        """Find a subcommand; the error for a misspelt name suggests the most similar name."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(_no_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
+        """List the subcommands in the help without importing them."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; print no error if the reader of its output stops early, as ``head`` does.
+        """Run a subcommand; print no error if a reader of the output such as ``head`` stops early.
 
-        Ctrl-C is reported elsewhere, because click would print a blank line into a log of JSON
-        lines.
+        Ctrl-C is not handled here but reported by `main`, because click would print a blank line
+        into a log of JSON lines.
         """
         try:
             result = super().invoke(ctx)
@@ -101,10 +104,11 @@ class Sgmc(click.Group):
         return result
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command and end the process with its exit code."""
+        """Run a subcommand and end the process with its exit code."""
         kwargs["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
-            # Print the code point of a character that the terminal's encoding lacks.
+            # Print the code point (as in \u00e9) of a character that the terminal's encoding cannot
+            # represent.
             if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
                 stream.reconfigure(errors="backslashreplace")
         typed = args[0] if args else kwargs.get("args")
@@ -116,7 +120,8 @@ class Sgmc(click.Group):
         try:
             if sys.stderr is not None and not sys.stderr.closed:
                 sys.stderr.flush()
-        except OSError:  # otherwise Python would exit with code 120, because lines remain unwritten
+        # Python would otherwise exit with code 120, because some lines remain unwritten.
+        except OSError:
             _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -140,7 +145,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
 
 def _no_command(typed: str) -> str:
-    """Return the message for an unknown command, which names sgmc's equivalent or nearest command."""
+    """Return the error message for an unknown subcommand, which suggests an existing one."""
     import difflib
 
     from pysgrld.options.peers import hint, peer
@@ -154,7 +159,7 @@ def _no_command(typed: str) -> str:
 
 
 def _help_of(error: click.UsageError) -> str:
-    """Return the command that shows help on a usage error, such as ``sgmc train --help``."""
+    """Return the help command that suits a usage error, such as ``sgmc train --help``."""
     if error.ctx is None:
         return "sgmc --help"
     names, params = [getattr(error, "option_name", None)], error.ctx.command.params
@@ -166,7 +171,7 @@ def _help_of(error: click.UsageError) -> str:
 
 
 class Explanation(NamedTuple):
-    """An error's exit code and message, and the label printed before the message."""
+    """Exit code and message of an error, and the label printed before the message."""
 
     code: int
     text: str
@@ -211,7 +216,7 @@ def explain(error: BaseException) -> Explanation:
 
 
 def _fails(stream: IO[str] | None) -> bool:
-    """Return True if flushing a stream fails, so that buffered text is lost."""
+    """Return True if flushing a stream fails, so that its buffered text is lost."""
     try:
         if stream is not None:
             stream.flush()
@@ -221,7 +226,7 @@ def _fails(stream: IO[str] | None) -> bool:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Return True if an error, or one that caused it, reports exhausted memory."""
+    """Return True if an error, or the error that caused it, reports exhausted memory."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -232,7 +237,7 @@ def _out_of_memory(error: BaseException | None) -> bool:
 
 
 def _give_up(stream: int) -> None:
-    """Redirect a stream to the null device, so that Python reports no error at exit."""
+    """Redirect a stream to the null device, so that Python reports no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 

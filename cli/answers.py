@@ -1,4 +1,4 @@
-"""Answers of ``sgmc topics`` to single questions about documents, a word, or document groups."""
+"""Output of ``sgmc topics`` for questions about documents, about a word or about groups."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import Between
 
-#: Characters of a small bar chart, from the lowest bar up; and maximum number of groups per topic.
+#: Characters of a small bar chart, the lowest bar first. Then: maximum number of document groups
+#: that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11
-#: Maximum width, in terminal columns, of a shown title or metadata value.
+#: Maximum width, in terminal columns, of a document's title or of a metadata value.
 _TITLE = 60
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse several questions at once, and questions combined with options of the topics' table.
+    """Refuse two questions at once, or a question combined with options of the table of topics.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def answer(
     *,
     as_json: bool,
 ) -> None:
-    """Print the answer to the question asked by the options."""
+    """Print the answer to the question that the options of ``sgmc topics`` ask."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
     from pysgrld.report.topic_words import labelled, names_of
 
@@ -115,7 +116,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Return the table of topics' shares, in all documents and by group or along a column."""
+    """Return a table of topics' shares in all documents, and by group or along a numeric column."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 

@@ -1,4 +1,4 @@
-"""The command ``sgmc audit``."""
+"""The command ``sgmc audit``, which tests whether given topics can be found again in a corpus."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: Number of words shown for a topic, and for each part of a topic that mixes several topics.
+#: Number of words printed for a topic. Then: number of words printed for a duplicate, and for each
+#: part of a mixture.
 _WORDS, _PART = 6, 4
-#: Probability on words outside the corpus above which a warning is given.
+#: Probability of a topic on words that the corpus lacks, above which a warning is printed.
 _UNKNOWN = 0.2
 
 

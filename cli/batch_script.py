@@ -1,8 +1,9 @@
 """Batch scripts for SLURM, for one job or for an array of jobs.
 
-A script starts ``sgmc`` with ``srun``, so that ``sgmc`` and not the shell gets the signal before
-the time limit. ``sgmc`` then writes a checkpoint and exits with code 85, and the script puts the
-job back into the queue. ``scancel`` ends the shell too, so the job is not put back.
+A script starts ``sgmc`` with ``srun``, so that SLURM sends the signal before the time limit to
+``sgmc`` and not to the shell. After this signal, ``sgmc`` writes a checkpoint and exits with code
+85, and the script puts the job back into the queue. ``scancel`` ends the shell too, so the job is
+not put back.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from typing import NamedTuple
 
 from pysgrld.errors import UsageError
 
-#: Default number of seconds before the time limit at which SLURM shall send its signal. SLURM
-#: checks every 30 seconds and may send it 60 seconds early; writing a checkpoint takes time, too.
+#: Default number of seconds before the time limit at which SLURM is asked to send its signal. SLURM
+#: checks every 30 seconds and may send the signal 60 seconds early; a checkpoint takes time, too.
 NOTICE = 180
 #: Maximum number of jobs in an array.
 MOST_JOBS = 100_000
-#: Default maximum number of times that a job is requeued, unless its command detects by itself that
-#: restarts make no progress.
+#: Default maximum number of times that a job is put back into the queue. The maximum does not apply
+#: to commands that detect by themselves that restarts make no progress.
 RESTARTS = 20
-#: Seconds after one rank's end at which remaining ranks are killed.
+#: Seconds after the end of one MPI process at which SLURM kills the remaining processes.
 LAST_RANK = 30
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 class Job(NamedTuple):
-    """Contents of a batch script: requested resources, and the command to run.
+    """Contents of a batch script: the requested resources, and the command that it runs.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class Job(NamedTuple):
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Return each job's mapping from names to values, which is empty for a single job.
+        """Return each job's dictionary from placeholder names to values; a single job's is empty.
 
         Raises
         ------
@@ -145,7 +146,7 @@ class Job(NamedTuple):
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Replace names in braces by their values."""
+    """Replace names in braces, such as ``{seed}``, by their values."""
     for name in _PLACE.findall(word):
         if name not in values:
             placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
@@ -169,7 +170,8 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # Ranks exit with 85 one after another; a rank that SLURM killed would exit with 143.
+        # The ranks exit with code 85 one after another. A rank that SLURM kills meanwhile would
+        # exit with code 143 instead.
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
@@ -218,7 +220,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return shell lines that set a variable for each name in braces within the command."""
+    """Return shell lines that set a variable for each name in braces that the command contains."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"
@@ -237,17 +239,18 @@ def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _word(word: str, values: Mapping[str, str]) -> str:
-    """Quote a word for the shell, in which names in braces become variables."""
+    """Quote a word for the shell; each name in braces becomes a shell variable."""
     if not _PLACE.search(word):
         return shlex.quote(word)
-    pieces = _PLACE.split(word)  # alternately text and name, from text to text
+    # The pieces are text and name in turn; the first and the last piece are text.
+    pieces = _PLACE.split(word)
     text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
     text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]
     return f'"{"".join(text)}"'
 
 
 def _clock(seconds: float) -> str:
-    """Format a duration for SLURM, days-hours:minutes:seconds, rounded up to a minute."""
+    """Format a duration for SLURM as days-hours:minutes:seconds, rounded up to a minute."""
     minutes = math.ceil(seconds / 60)
     days, minutes = divmod(minutes, 24 * 60)
     day = f"{days}-" if days else ""

@@ -1,4 +1,4 @@
-"""The command ``sgmc bench``."""
+"""The command ``sgmc bench``, which measures sgmc's speed on this machine."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def command(
 def _alone(
     quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """Time kernels, reading and training in this process alone."""
+    """Time kernels, reading and training in this process, without MPI."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
 
@@ -159,7 +159,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Run the benchmarks with all of a communicator's ranks."""
+    """Run the benchmarks of communication with all MPI processes of a communicator."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen
@@ -182,7 +182,7 @@ def _over(
 
 
 def _show_model(results: dict[str, Any]) -> None:
-    """Print the times predicted by the model, one line per minibatch size."""
+    """Print the times that the cost model predicts, one line for each minibatch size."""
     corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
         "\nan iteration by the number of ranks, in ms, and the share of work that they divide: "

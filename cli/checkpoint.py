@@ -1,4 +1,4 @@
-"""The commands ``sgmc checkpoint list``, ``show`` and ``verify``."""
+"""The commands ``sgmc checkpoint list``, ``show`` and ``verify``, which inspect checkpoints."""
 
 from __future__ import annotations
 

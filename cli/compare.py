@@ -1,4 +1,4 @@
-"""The command ``sgmc compare``."""
+"""The command ``sgmc compare``, which compares the topics of two runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 #: Maximum number of words that ``--news`` prints for a new topic.
 HEADLINE = 5
-#: Minimum probability of a topic on words lacking in the other run, at which it is printed.
+#: Words missing in the other run's vocabulary: a topic's total probability of them is printed if it
+#: is at least this large.
 TOLD = 0.01
 
 
 def _layers(value: str) -> tuple[int, int]:
-    """Parse ``L``, a layer of both runs, or ``L,L``, a layer of the left and one of the right run."""
+    """Parse ``L``, a layer of both runs, or ``L,M``, layers of the left and of the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
         raise UsageError(f"'{value}': give one layer, or one for each run, such as 1,2")
@@ -178,7 +179,7 @@ def _compare_period(
 
 
 def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
-    """Print a line for each new or changed topic, the steady ones, and new words."""
+    """Print a line for each new or changed topic, then the unchanged topics and new words."""
     if not news:
         echo(
             fill(
@@ -238,7 +239,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison) -> None:
-    """Print a line for each new or changed topic, one for all steady, and one for all partial topics."""
+    """Print a line for each new or changed topic; unchanged topics share a line."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -263,7 +264,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of compared topics in the right run, or in the left one if they are gone."""
+    """Return names of matched topics in the right run, or in the left run if it alone has them."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

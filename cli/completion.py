@@ -1,4 +1,4 @@
-"""The command ``sgmc completion``."""
+"""The command ``sgmc completion``, which prints a shell's completion script."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .options import Described, Value, flag
 from .terminal import echo, write
 from .values import of_option
 
-#: For each shell: the environment variable of the base folder, its default in the home folder, the
-#: script's path in the base folder, and advice if the shell does not read that path.
+#: For each shell: the environment variable of the base folder, the default of this folder below the
+#: home folder, the path of the script in it, and advice if the shell does not read the script.
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),
@@ -29,7 +29,7 @@ _PLACES = {
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/sgmc.fish", ""),
 }
 
-#: Text that is in every completion script of sgmc, and in no other file.
+#: Text that every completion script of sgmc contains, but no other file.
 _MARK = b"_SGMC_COMPLETE"
 
 _SHELL = Value(choice(*_PLACES), "SHELL")

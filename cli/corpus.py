@@ -1,4 +1,4 @@
-"""``sgmc corpus``: ``build``, ``merge``, ``info``, ``words``, ``names`` and others."""
+"""The command ``sgmc corpus``, whose subcommands build, merge and describe corpora."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def sample(
         _said(screen, out, cut(opened, size, seed or 0, Path(out)))
 
 
-#: Options of the commands that read texts and write a list of words.
+#: Options of the subcommands that read texts and write a list of words.
 _OF_TEXTS = (
     "text-field",
     "encoding",
@@ -405,7 +405,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 
 
 class _Finding(NamedTuple):
-    """A search of texts for words that are written to a file, one per line.
+    """Task of finding words in texts and writing them to a file, one word per line.
 
     Attributes
     ----------
@@ -420,7 +420,7 @@ class _Finding(NamedTuple):
     how: dict[str, Any]
 
     def write(self, text: str, noun: str, found: list[str]) -> None:
-        """Write the file, and print how many were found and the first ones."""
+        """Write the file, and print the number of words found and the first of them."""
         from pysgrld.run.output_files import whole_file
 
         with whole_file(self.path) as file:
@@ -433,7 +433,7 @@ class _Finding(NamedTuple):
 def _finding(
     corpus: tuple[str, ...], out: str, force: bool, quiet: bool, number: int | None
 ) -> Iterator[_Finding]:
-    """Check the output file, and show the progress of the search while the block runs."""
+    """Check that the output file may be written; show a progress bar in the ``with`` block."""
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.machine import threads as count
 
@@ -450,7 +450,7 @@ def _finding(
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
 ) -> Iterator[tuple[Screen, Corpus]]:
-    """Open a stored corpus where it is; read any other input into a temporary folder."""
+    """Open a stored corpus in its folder; read any other input into a temporary folder."""
     from pysgrld.corpus import open_corpus
     from pysgrld.run.machine import threads as count
 

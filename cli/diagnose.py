@@ -1,4 +1,4 @@
-"""The command ``sgmc diagnose``."""
+"""The command ``sgmc diagnose``, which tests whether chains have converged to the same topics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from .values import runs
 if TYPE_CHECKING:
     from pysgrld.reading.diagnosis import Diagnosis, Measure
 
-#: Default number of words shown of a topic in the table of replicates.
+#: Default number of words that are printed of a topic in the table of ``--replicate``.
 TOP_SHOWN = 8
-#: Maximum width of the column of counterparts in other chains; a wider column is only in JSON.
+#: Maximum width of the column with the matching topics of other chains. If the column would be
+#: wider, only the JSON output has it.
 WIDEST = 24
 
 
@@ -137,7 +138,7 @@ def command(
 def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
-    """Train new runs on resampled documents, and show how many of them find each topic."""
+    """Train new runs on resampled documents, and print how many of these runs find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
@@ -203,7 +204,7 @@ def _replicate(
 
 
 def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int | None) -> None:
-    """Train on two halves of the documents of a run, and show the fraction of intervals that agree."""
+    """Train on two halves of a run's documents, and print the fraction of intervals that agree."""
     from tempfile import TemporaryDirectory
 
     from pysgrld.reading.find_runs import open_run
@@ -263,7 +264,7 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
-    """Return all values of a diagnosis in plain types, for JSON."""
+    """Return all values of a diagnosis as plain Python types, for JSON."""
     from pysgrld.reading.diagnosis import is_mixed, is_shared
     from pysgrld.reading.find_runs import open_run
     from pysgrld.report.topic_words import labelled
@@ -294,7 +295,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Return the names of the first chain's topics, from the user or from seed words."""
+    """Return the names of the first chain's topics, given by the user or taken from seed words."""
     from pysgrld.reading.find_runs import open_run
 
     return open_run(d.runs[0], 1).given_names() if d.topics and d.layer == 1 else {}
@@ -327,7 +328,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Print each quantity's R-hat and ESS, and its means in as many chains as fit the width."""
+    """Print each quantity's R-hat, ESS, and means in as many chains as fit the width."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
@@ -340,7 +341,7 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    # numbers of the matching topics in the other chains
+    # These are the numbers of the matching topics in the other chains.
     rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}
     width = max(len("others"), *map(len, rows.values()))
     has_rows = n > 1 and width <= WIDEST

@@ -1,4 +1,4 @@
-"""The command ``sgmc eval``."""
+"""The command ``sgmc eval``, which prints held-out perplexity and topic coherence."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
 
 
 def _check(values: dict[str, Any], scoring: bool) -> None:
-    """Raise an error for contradictory options, before anything is read."""
+    """Raise an error if options contradict each other, before any file is read."""
     pair = [n for n in ("observed_corpus", "held_out_corpus") if n in values]
     if len(pair) == 1:
         raise UsageError("--observed-corpus and --held-out-corpus belong together; give both")

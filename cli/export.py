@@ -1,4 +1,4 @@
-"""The command ``sgmc export``."""
+"""The command ``sgmc export``, which writes results for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``sgmc help``."""
+"""The command ``sgmc help``, which shows help pages."""
 
 from __future__ import annotations
 

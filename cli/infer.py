@@ -1,4 +1,4 @@
-"""The command ``sgmc infer``."""
+"""The command ``sgmc infer``, which estimates topic proportions of new documents."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def command(
 
 
 def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -> None:
-    """Print how many documents were inferred."""
+    """Print the number of documents that were inferred."""
     empty = f", {done.empty:,} of them without a known word" if done.empty else ""
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
@@ -243,7 +243,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Return the part of the documents that this process infers."""
+    """Return the part of the documents that this process infers, out of all jobs of an array."""
     from pysgrld.reading.infer import Share
 
     if value is None:

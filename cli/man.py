@@ -1,4 +1,4 @@
-"""Manual pages for ``man``, made from the text of ``--help`` and installed by the build."""
+"""Manual pages for ``man``; the build makes them from the text of ``--help`` and installs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysgrld import errors
 from . import COMMANDS, main
 from .options import ALL
 
-#: Headings of help texts, and the corresponding headings of manual pages.
+#: Headings in help texts, and the headings that replace them in manual pages.
 _HEADINGS = {"examples": "EXAMPLES", "example": "EXAMPLES", "options": "OPTIONS"}
 
 
@@ -25,7 +25,7 @@ class Roff(click.HelpFormatter):
         self.described = False
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the synopsis, which is the command and its arguments."""
+        """Write the synopsis, which consists of the command and its arguments."""
         del prefix
         self.write(f".SH SYNOPSIS\n.B {_text(prog)}\n{_text(args)}\n")
 
@@ -38,7 +38,7 @@ class Roff(click.HelpFormatter):
         """Write nothing, because roff's macros for sections and paragraphs add blank lines."""
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs; in one that begins with a backspace character, line breaks are kept."""
+        """Write paragraphs; if the first character is a backspace, line breaks are kept."""
         if not self.described:
             self.write(".SH DESCRIPTION\n")
             self.described = True
@@ -62,13 +62,13 @@ class Roff(click.HelpFormatter):
 
 
 def _text(line: str) -> str:
-    """Escape hyphens and characters with a meaning in roff."""
+    """Escape hyphens and other characters that roff interprets."""
     line = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Yield, for each manual page, the words that follow ``sgmc``; first an empty tuple for sgmc."""
+    """Yield the subcommand names of each manual page; the page of ``sgmc`` itself has none."""
     yield ()
     for name in COMMANDS:
         yield (name,)
@@ -94,7 +94,7 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    # the parent command, or all commands
+    # A subcommand refers to its parent command; ``sgmc`` itself refers to all commands.
     related = [path[:-1]] if path else [(name,) for name in COMMANDS]
     see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [
@@ -108,7 +108,7 @@ def page(path: Sequence[str], version: str) -> str:
 
 
 def _of_all() -> str:
-    """Return the sections common to all commands: files, and exit codes with their meaning."""
+    """Return the sections that all manual pages have: files, and exit codes with their meaning."""
     codes: dict[int, str] = {}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.SgmcError):
@@ -124,7 +124,7 @@ def _of_all() -> str:
 
 
 def write(folder: Path, version: str) -> None:
-    """Write all manual pages into a folder, which is created if missing."""
+    """Write all manual pages into a folder; a missing folder is created."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths():
         name = f"{'-'.join(('sgmc', *path))}.1"

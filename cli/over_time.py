@@ -1,4 +1,4 @@
-"""Output of ``sgmc topics --over-time``, which shows topics' words in time slices."""
+"""Output of ``sgmc topics --over-time``, which prints topics' words in several time slices."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Numbers printed for each topic: time slices, words per slice, words whose change is measured, and
-#: rising or falling words.
+#: Numbers printed for each topic: time slices, words per slice, words that are tested for a change,
+#: and maximum number of words listed as rising (and as falling).
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 
 def show_over_time(results: Results, *, as_json: bool) -> None:
-    """Print topics' most probable words in several time slices, and rising and falling words.
+    """Print topics' most probable words in several time slices, then rising and falling words.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return the topics by weight, with words in each slice and the words' changes."""
+    """Return topics in order of their weight, each with its words by slice and their changes."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of
@@ -97,14 +97,14 @@ def _topics(results: Results) -> list[dict[str, Any]]:
 
 
 def _line(name: str, wide: int, words: list[str]) -> None:
-    """Print a name and then words, on as many lines as needed."""
+    """Print a time slice's name and its words, on as many lines as needed."""
     indent = 9 + wide
     for i, line in enumerate(wrap([shown(word) for word in words], room() - indent)):
         echo(f"       {name if i == 0 else '':>{wide}}  {line}")
 
 
 def _change(change: dict[str, Any]) -> str:
-    """Format a word with its interval and the factor by which its probability changed."""
+    """Format a word and the factor by which its probability changed, with the factor's interval."""
     times, low, high = (
         f"{x:.1f}x" if x >= 0.95 else f"{x:.2g}x"
         for x in (change["times"], change["low"], change["high"])

@@ -1,4 +1,4 @@
-"""The command ``sgmc plan``."""
+"""The command ``sgmc plan``, which estimates the resources that training needs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .options import Described, as_json, given, options_of, quiet, show_json
 from .terminal import echo
 from .values import files
 
-#: Training options that affect the estimate of time, memory and disk.
+#: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
-#: Shortest time limit of the printed batch script, in hours.
+#: Minimum time limit, in hours, of the printed batch script.
 _SHORTEST = 1
-#: Additional memory that the batch script requests, as a fraction of the estimate.
+#: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
 _SPARE = 0.25
 
 

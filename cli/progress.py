@@ -1,4 +1,4 @@
-"""Progress output: a bar on terminals, plain lines in logs, JSON lines with ``--json-log``.
+"""Progress output: a bar on terminals, plain lines in log files, JSON lines with ``--json-log``.
 
 All output goes to standard error. A failed write never stops a run.
 """
@@ -30,16 +30,17 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Seconds between lines of a batch log: at first, and after the first `FIRST` seconds.
+#: Minimum number of seconds between two lines in a log file: `SOON` during the first `FIRST`
+#: seconds, `LATER` after them.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
-#: Maximum number of topics shown when training has ended and the refinement begins.
+#: Maximum number of topics that are listed when Gibbs refinement begins after training.
 SHOWN = 10
 
 
 class Screen(logging.Handler):
-    """Printer of a command's progress and of the library's log messages.
+    """Printer of a command's progress reports and of the library's log messages.
 
     It implements `pysgrld.train.events.Reporter`, and is a context manager.
 
@@ -70,20 +71,23 @@ class Screen(logging.Handler):
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         try:
             is_terminal = sys.stderr.isatty()
-        # standard error is missing if the parent process closed it
+        # Standard error is None if the parent process closed it.
         except (AttributeError, ValueError, OSError):
             is_terminal = False
         self.terminal = is_terminal and not json_log and not quiet
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            None  # time of the first report on reading a corpus, and bytes read by then
+            # This is None, or the time of the first report on reading a corpus and the bytes read
+            # by then.
+            None
         )
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None
 
     def __enter__(self) -> Self:
-        leave_in_order()  # from here on, Ctrl-C raises an exception, so that open files are closed
+        # From this line on, Ctrl-C raises an exception, so that open files are closed.
+        leave_in_order()
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -101,7 +105,7 @@ class Screen(logging.Handler):
         self.note(record.getMessage(), Severity.WARNING if is_warning else Severity.DETAIL)
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a message: details only on a verbose screen, warnings even on a quiet one."""
+        """Print a message, unless the screen is too quiet for the message's severity."""
         if severity is Severity.WARNING:
             self._line(severity, line, f"warning: {line}", always=True)
         elif severity is Severity.NOTE or self.verbose:
@@ -116,11 +120,11 @@ class Screen(logging.Handler):
         self.note(line, Severity.DETAIL)
 
     def address(self, line: str) -> None:
-        """Print a page's address, even on a quiet screen, because the user needs it."""
+        """Print a web page's address even on a quiet screen, because the user needs the address."""
         self._line("address", line, always=True)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show the progress of reading."""
+        """Show the progress of reading a corpus."""
         done = plural(progress.documents, "document")
         if self.terminal:
             self._draw("reading", progress.bytes_read, progress.bytes_total, done)
@@ -132,7 +136,7 @@ class Screen(logging.Handler):
             self._line("reading", f"reading: {done}{share}", **progress._asdict())
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Print a run's description, then its folder and a line about how it starts."""
+        """Print a description of a run, the run's folder, and a line about how training starts."""
         self.described(run)
         self._line("started", f"{run.path}: {line}", run=str(run.path))
         self.began = self.last = time.monotonic()
@@ -144,7 +148,8 @@ class Screen(logging.Handler):
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
         widths = model_of(options["model"]).resolved.of(options).widths
-        topics = ""  # empty if the model determines the number of topics
+        # The number is not printed if the model itself determines the number of topics.
+        topics = ""
         if len(widths) == 1:
             topics = f" with {plural(widths[0], 'topic')}"
         elif widths:
@@ -173,7 +178,7 @@ class Screen(logging.Handler):
         )
 
     def moved(self, position: Position) -> None:
-        """Show the current iteration."""
+        """Show the current iteration of training."""
         if not self.terminal and not self._due():
             return
         p = position
@@ -191,7 +196,8 @@ class Screen(logging.Handler):
             return
         total = f" of {p.iterations:,}" if p.iterations else ""
         line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
-        # for replicates, `train_seconds` includes the Gibbs sweeps' time
+        # The estimate is omitted for replicates, because their `train_seconds` include the Gibbs
+        # sweeps.
         if p.iterations and p.iteration and p.unit != "replicate":
             remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(remaining)} left"
@@ -199,21 +205,21 @@ class Screen(logging.Handler):
         self._line("position", line + self._left(), **fields)
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Print the topics found by training, and the line that announces the refinement."""
+        """Print the topics found by training, and the line that announces Gibbs refinement."""
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
         self._line("refining", f"{line} (for intervals; Ctrl-C keeps the topics above)")
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
-        """Print an evaluation recorded in a line of ``metrics.jsonl``."""
+        """Print an evaluation, given as a record (line) of ``metrics.jsonl``."""
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
         share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
         self.detail(f"waiting for documents: {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Print a run's result, and commands for looking at it."""
+        """Print the result of a finished run, and commands that show its topics."""
         self._close()
         self._line("finished", line, run=str(run.path))
         if self.json_log:
@@ -234,7 +240,7 @@ class Screen(logging.Handler):
 
     @staticmethod
     def shortest_name(path: Path) -> str:
-        """Return the argument that names a run or folder of chains; empty for the latest one."""
+        """Return the shortest argument that names a run in a command; empty for the latest run."""
         from pysgrld.errors import SgmcError
         from pysgrld.run import latest_run
 
@@ -262,7 +268,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Yield a function that shows a step's name, its finished units and its total."""
+        """Yield a function that shows a step's name, its number of finished units and its total."""
         with contextlib.ExitStack() as stack:
             counters: dict[str, Any] = {}
 
@@ -293,7 +299,7 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.clear()
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-        except Exception:  # standard error may be closed, but the run continues
+        except Exception:  # Standard error may be closed; the run continues in spite of this.
             return
         with contextlib.suppress(Exception):
             if self._bar is not None:
@@ -307,9 +313,10 @@ class Screen(logging.Handler):
         return True
 
     def _time_left(self, read: int, total: int) -> str:
-        """Return text about the remaining reading time, estimated from the speed so far."""
+        """Return a text with the remaining reading time, estimated from the speed so far."""
         now = time.monotonic()
-        if self._first is None or read < self._first[1]:  # reading of another corpus has begun
+        # If fewer bytes are read than before, reading of another corpus has begun.
+        if self._first is None or read < self._first[1]:
             self._first = now, read
         since, before = self._first
         if read == before:
@@ -323,21 +330,21 @@ class Screen(logging.Handler):
         return f", limit in {_clock(remaining)}"
 
     def _draw(self, title: str, done: int, total: int | None, state: str) -> None:
-        """Draw the progress bar; if that fails, print lines from now on."""
+        """Draw the progress bar; if drawing fails, print plain lines from then on."""
         try:
             if self._bar is None or self._what != (title, total):
                 from tqdm import tqdm
 
                 self._close()
                 shape = (
-                    # this fits into 80 columns
+                    # This format fits into 80 columns.
                     "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"
                 )
                 if total is None:
                     shape = "{desc} {n:,}, {elapsed}{postfix}"
                 self._bar = tqdm(
                     total=total,
-                    # units finished before the bar started do not count for the speed
+                    # Units that were finished before the bar started do not count for the speed.
                     initial=done,
                     desc=title,
                     bar_format=shape,
@@ -361,7 +368,7 @@ class Screen(logging.Handler):
 
 
 def _first_topics(path: Path) -> list[str]:
-    """Return a table of a run's largest topics, or no lines if the run cannot be read."""
+    """Return a table of a run's largest topics; it has no lines if the run cannot be read."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -381,7 +388,7 @@ def _first_topics(path: Path) -> list[str]:
 
 
 def _on_use(path: Path) -> str | None:
-    """Return the remark about a finished run's topics, or None if none is needed."""
+    """Return the remark on a finished run's topics, or None if no remark is needed."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -400,7 +407,7 @@ def json_line(event: str, line: str, **fields: Any) -> str:
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """Format a line of ``metrics.jsonl`` as text, with the scores of model and unigrams."""
+    """Format an evaluation as text, with the scores of the model and of unigrams."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     error = record.get(score.error)
@@ -419,7 +426,7 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
 
 
 def score_in(record: Mapping[str, Any]) -> Score:
-    """Return the kind of score recorded in a line of ``metrics.jsonl``."""
+    """Return the kind of score (such as perplexity) that an evaluation has recorded."""
     from pysgrld.models.table import scores
 
     return next(score for score in scores() if score.name in record)

@@ -1,4 +1,4 @@
-"""``sgmc train --mpi``: several MPI processes run a command together, and the first prints."""
+"""Start of ``sgmc train --mpi``, in which several MPI processes run a command together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .progress import Screen
 if TYPE_CHECKING:
     from pysgrld.chain.mpi import Ranks
 
-#: Default of ``--rank-timeout``, in seconds.
+#: Default of ``--rank-timeout``, the number of seconds to wait for another process.
 PATIENCE = 1800.0
-#: Seconds to wait before ending all processes, so that the launcher can print the error.
+#: Seconds between an error and the end of all processes, in which the launcher can print the error.
 PASSED_ON = 0.5
 
 
 class Mute(Screen):
-    """Screen for all ranks but the first, which prints nothing."""
+    """Screen that prints nothing, for all MPI processes except the first."""
 
     def _line(self, *_: Any, **__: Any) -> None:
         pass
@@ -33,10 +33,10 @@ class Mute(Screen):
 
 @contextlib.contextmanager
 def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
-    """Connect all processes of an MPI launch; after an error, all exit with the same code.
+    """Connect all processes of an MPI launch; after an error, all of them exit with the same code.
 
-    Rank 0 reports an expected error of any rank. An unexpected error is reported by the rank in
-    which it occurs, which then ends all ranks.
+    Rank 0 reports an expected error (`SgmcError`) of any rank. The rank in which an unexpected
+    error occurs reports the error and ends all ranks.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The command ``sgmc report``."""
+"""The command ``sgmc report``, which writes a web page about a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .options import (
     word_order,
 )
 
-#: Default name of the page in the run's folder.
+#: Default file name of the page, which is written into the run's folder.
 PAGE = "report.html"
 
 
@@ -241,7 +241,7 @@ def _effects(
     *,
     these: bool,
 ) -> dict[str, Any]:
-    """Estimate effects of metadata columns for the page, from a run or its chains."""
+    """Estimate the effects of metadata columns on topics, for the page."""
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count

@@ -1,4 +1,4 @@
-"""The command ``sgmc reproduce``."""
+"""The command ``sgmc reproduce``, which repeats experiments of published papers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .terminal import echo
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
 
-#: Default folder of results, with a folder for each experiment.
+#: Default folder for results; it gets a subfolder for each experiment.
 OUT = "sgmc-reproduce"
 
 
 def patterns(value: str) -> tuple[str, ...]:
-    """Parse patterns of row names, separated by commas."""
+    """Parse comma-separated patterns, which select rows of an experiment's table by name."""
     names = tuple(part.strip() for part in value.split(","))
     if not all(names):
         raise UsageError(f"'{value}' is not a list of rows separated by commas")
     return names
 
 
-#: Printed in place of a verdict if --quick is given.
+#: Text printed instead of a verdict if ``--quick`` is given.
 QUICK = "the experiment works; for a comparison with the paper, leave out --quick"
 
 
@@ -127,7 +127,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
         padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in rest)]
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
-    # a small part of an experiment cannot test the paper's claim
+    # An experiment reduced by ``--quick`` cannot test the paper's claim.
     for sentence in [QUICK] if quick else report.sentences:
         echo(f"found: {sentence}")
     echo(f"written: {', '.join(map(str, report.files))}")
@@ -135,10 +135,10 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
 
 def cell(value: Any) -> str:
     """Format a cell of a table, with a dash for None and NaN."""
-    if value is None or value != value:  # NaN
+    if value is None or value != value:  # The second condition is true for NaN.
         return "-"
     if isinstance(value, float):
-        # two significant digits, because three decimals would show 1e-5 as 0
+        # Small numbers get two significant digits, because three decimals would show 1e-5 as 0.
         if 0.0 < abs(value) < 0.01:
             return f"{value:.2g}"
         return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""The command ``sgmc runs``."""
+"""The command ``sgmc runs``, which lists the runs in a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: Left-aligned columns; and columns dropped if space is short, in order.
+#: Left-aligned columns of the table. Then: columns to drop in this order if the terminal is narrow.
 LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 
@@ -49,7 +49,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     root = ROOT if folder is None else Path(folder)
     if folder is not None and not is_there(root) and is_there(ROOT / folder):
-        root = ROOT / folder  # a search named like a run, in the default folder
+        root = ROOT / folder  # In the default folder, a search is found by its name, as a run is.
     found = list(list_runs(root))
     if prune:
         _prune(found)
@@ -64,7 +64,8 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
-    # With --all or a search as DIR, list single runs; otherwise group the runs of each search.
+    # List single runs if --all is given or if DIR is a search; otherwise list each search in one
+    # line.
     searches = {run.path: None if all else search_of(run.path) for run in found}
     for search, together in groupby(found, lambda run: searches[run.path]):
         runs = list(together)
@@ -74,7 +75,8 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
                 if search in (None, root)
                 else [_line(search, runs)]
             )
-        except SgmcError as error:  # the search's own files are damaged, but its runs may be intact
+        # The files of the search itself are damaged, but its runs may be intact.
+        except SgmcError as error:
             problems.append(str(error))
             rows += [_row(run, root) for run in runs]
     lines, gone = table(rows, room(), left=LEFT, spare=SPARE)
@@ -86,20 +88,20 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
 
 def _prune(found: list[ListedRun]) -> None:
-    """Delete all but the newest checkpoint of finished runs, and print how many were deleted."""
+    """Delete all checkpoints of finished runs except the newest, and print the number deleted."""
     from pysgrld.run.prune import prune
 
     deleted = 0
     for run in found:
         try:
             deleted += prune(run.path)
-        except SgmcError as error:  # go to the next run
+        except SgmcError as error:  # Continue with the next run.
             echo(f"sgmc: warning: {error}", err=True)
     echo(f"{plural(deleted, 'checkpoint')} deleted", err=True)
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
-    """Return the table row of a search."""
+    """Return the table row that summarises a search."""
     from pysgrld.search.show import SearchProgress
 
     first = runs[0]

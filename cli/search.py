@@ -1,4 +1,4 @@
-"""The command ``sgmc search``."""
+"""The command ``sgmc search``, which compares numbers of topics and other settings."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pysgrld.search.folder import SearchRequest
     from pysgrld.search.outcome import SearchResult
 
-#: Training options that ``sgmc search`` refuses, because it sets them itself or because they apply
-#: to streams, each with the advice for the error message.
+#: Training options that ``sgmc search`` refuses, each with the advice for the error message. The
+#: search sets these options itself, or they apply only to streams of documents.
 _INSTEAD = {
     "chain-id": "--chains N trains N chains of each remaining setting",
     "iterations": "--epochs E sets the length of the last rung",
@@ -223,7 +223,7 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
 
 def _show(result: SearchResult, written: list[Path]) -> None:
-    """Print the table of settings, the conclusions, and the written files' names."""
+    """Print the table of settings, the conclusions, and the names of the written files."""
     from pysgrld.search.show import SPARE, sentences
     from pysgrld.search.show import table as table_of
 

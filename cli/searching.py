@@ -1,4 +1,4 @@
-"""Progress output of a search: a bar for each rung, and decisions after each rung."""
+"""Progress output of ``sgmc search``, which trains its runs in rounds called rungs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SearchScreen(SeveralScreen):
-    """Printer of a search's progress; implements `pysgrld.search.halving.SearchTeller`.
+    """Printer of the progress of a search; it implements `pysgrld.search.halving.SearchTeller`.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class SearchScreen(SeveralScreen):
         self.progress: SearchProgress | None = None
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a line, unless another run has already caused it to be printed."""
+        """Print a line, unless the same line has been printed for another run of the search."""
         if line not in self._said:
             super().note(line, severity)
 
     def called(self, number: int) -> str:
-        """Return the name of a run by its number, counted from 1."""
+        """Return the name of a run, given its number counted from 1."""
         return self._names[number - 1]
 
     def _started_one(self, number: int, path: Path, line: str) -> None:
@@ -52,7 +52,7 @@ class SearchScreen(SeveralScreen):
         self.detail(f"{path}: {line}")
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Print the number, length and runs of a rung that begins."""
+        """Print the number and length of a rung (round of training) that begins, and its runs."""
         self.begin(len(names))
         self._names = names
         far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
@@ -66,7 +66,7 @@ class SearchScreen(SeveralScreen):
         )
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Print the settings dropped after a rung, and the leading setting."""
+        """Print the settings that the search drops after a rung, and the best setting."""
         self._close()
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:

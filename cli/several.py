@@ -1,4 +1,4 @@
-"""Progress output of several chains: one bar, or log lines that name their chain."""
+"""Progress output of several chains: a common bar on terminals, a chain's name in log lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: Maximum number of chains whose scores are listed singly; for more chains, a range is printed.
+#: Maximum number of chains for which each score is printed. For more chains, only the lowest and
+#: the highest score are printed.
 EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Printer of several chains' progress; implements `pysgrld.train.processes.Watcher`.
+    """Printer of the progress of several chains; it implements `pysgrld.train.processes.Watcher`.
 
     A line common to all chains is printed once. In a log, each evaluation of a chain is one line.
     On a terminal, one line above the bar is printed when all chains have been evaluated.
@@ -33,7 +34,7 @@ class SeveralScreen(Screen):
         Arguments of `Screen`.
     """
 
-    #: Plural noun for the parallel runs in messages.
+    #: Plural noun by which messages call the runs that train in parallel.
     noun = "chains"
 
     def __init__(self, chains: int, **how: Any) -> None:
@@ -42,7 +43,7 @@ class SeveralScreen(Screen):
         self.begin(chains)
 
     def begin(self, number: int) -> None:
-        """Forget earlier runs, and expect the given number of new ones, numbered from 1."""
+        """Forget all earlier runs, and prepare for `number` new runs, which are numbered from 1."""
         self.chains = number
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
@@ -50,7 +51,7 @@ class SeveralScreen(Screen):
         self._started: set[int] = set()
 
     def called(self, number: int) -> str:
-        """Return the name of a run by its number, counted from 1."""
+        """Return the name of a run, given its number counted from 1."""
         return f"chain {number}"
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
@@ -59,7 +60,7 @@ class SeveralScreen(Screen):
         super().note(line, severity)
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Show an event of one chain."""
+        """Show an event that one of the chains reports."""
         if event == "moved":
             self._moved_one(number, values[0])
         elif event == "evaluated":
@@ -76,12 +77,12 @@ class SeveralScreen(Screen):
             )
         elif values[0] not in self._said:
             self._said.add(values[0])
-            # a line from before the chain's start applies to all chains
+            # A line that comes before the chain has started applies to all chains.
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             super().note(line, values[1])
 
     def all_done(self, folder: Path, number: int) -> None:
-        """Print that all chains are done, and commands for looking at them."""
+        """Print that all chains are done, and commands that show their results."""
         self._close()
         if self.json_log:
             self._line("finished", f"{number} chains are done", run=str(folder))
@@ -142,7 +143,7 @@ class SeveralScreen(Screen):
 
 
 def merged(records: Sequence[Mapping[str, Any]]) -> str:
-    """Format one evaluation per chain as a single line."""
+    """Format the evaluations of all chains, one per chain, as a single line."""
     line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
     score = score_in(records[0])
     unigram, form = records[0][score.unigram], f",.{score.decimals}f"

@@ -1,4 +1,4 @@
-"""``sgmc slurm``: write a batch script after checks of its command and its folders."""
+"""The command ``sgmc slurm``, which checks a command and writes a batch script that runs it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .terminal import echo, named, standard_output
 
 #: SLURM's default maximum number of jobs in an array.
 USUAL_JOBS = 1000
-#: Maximum size, in bytes, of the file of ``--setup``.
+#: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
-#: Minimum time limit in seconds with the default notice; and minimum seconds by which a time limit
-#: must exceed a given notice.
+#: Minimum time limit in seconds, if the script uses the default notice before the limit. Then:
+#: minimum number of seconds by which a time limit must exceed a notice given by the user.
 SHORTEST, BESIDE = 600, 60
-#: Options of ``sbatch`` set by the script, which ``--sbatch`` must not set.
+#: Options of ``sbatch`` that the script itself sets, so that ``--sbatch`` must not set them.
 _OWN = {
     *("job-name", "J", "ntasks", "n", "cpus-per-task", "c", "time", "t", "signal", "requeue"),
     *("no-requeue", "open-mode", "array", "a", "nodes", "N", "ntasks-per-node", "mem"),
@@ -217,7 +217,7 @@ def command(
         )
     if mpi_plugin and not job.shared:
         raise UsageError("--mpi-plugin requires --nodes or --ranks-per-node")
-    written = os.fsencode(script(job))  # arguments may contain bytes that are not UTF-8
+    written = os.fsencode(script(job))  # The arguments may contain bytes that are not UTF-8.
     commands = job.commands()
     _check_folders(commands)
     missing = {name: None for command in commands for name in _check(command, shared=job.shared)}
@@ -255,7 +255,7 @@ def _setup(path: str | None) -> str:
 
 
 def _program() -> tuple[str, ...]:
-    """Return the command that starts this sgmc installation from any environment."""
+    """Return the command line that starts this installation of sgmc from any environment."""
     program = shutil.which(sys.argv[0])
     if program is not None and Path(program).name == "sgmc":
         return (str(Path(program).absolute()),)
@@ -263,7 +263,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Refuse arguments that ``sgmc`` itself would refuse at once; return missing input files.
+    """Refuse arguments that ``sgmc`` itself would refuse at its start; return missing input files.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
 
 
 def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
-    """Yield warnings if training does not fit its job's processors, memory or nodes."""
+    """Yield warnings if the job's processors, memory or nodes do not suit the training command."""
     if args[0] != "train":
         return
     from pysgrld.corpus.stored_files import is_stored
@@ -349,14 +349,14 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
 
 
 def _bytes(memory: str | None) -> int | None:
-    """Convert SLURM's memory size to bytes; without a unit, it is in megabytes."""
+    """Convert a memory size in SLURM's notation to bytes; without a unit, SLURM means megabytes."""
     if memory is None:
         return None
     number, unit = re.fullmatch(r"(\d+)([KMGT]?)", memory).groups()  # type: ignore[union-attr]
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: Options by which several jobs of an array write parts of one result.
+#: Options with which each job of an array writes its part of a common result.
 _SHARING = ("--shard", "--part", "--task")
 
 

@@ -1,4 +1,4 @@
-"""Output of text to a terminal: width, line breaks, and escaped control characters."""
+"""Output of text to a terminal: its width, line breaks, and escapes of control characters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from pysgrld.errors import OutputError
 
 #: Maximum width of a paragraph in columns, even on a wider terminal.
 PARAGRAPH = 100
-#: Characters that a terminal interprets: control characters, line ends, and direction marks.
+#: Characters that a terminal interprets: control characters, line ends, and marks of the direction
+#: of writing.
 _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print text, with control characters other than line ends escaped.
+    """Print text with all control characters escaped except line ends.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def echo(text: str = "", *, err: bool = False) -> None:
 
 
 def write(text: str, *, nl: bool = True, err: bool = False) -> None:
-    """Print text without escapes.
+    """Print text as it is, without escaping control characters.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Add a stream's name to an operating-system error that lacks a file name."""
+    """Add the name of a stream to an error of the operating system that names no file."""
     try:
         yield
     except OSError as error:
@@ -72,31 +73,31 @@ def standard_output() -> IO[bytes]:
 
 
 def shown(text: str) -> str:
-    """Replace a terminal's control characters by escapes as in Python's strings."""
+    """Replace control characters by escapes in the syntax of Python's strings."""
     return _ACTED_ON.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
-    """Escape the control characters in JSON text that `json.dumps` leaves as they are."""
+    """Escape the control characters that `json.dumps` leaves unescaped in JSON text."""
     return "\n".join(
         _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )
 
 
 def room() -> int:
-    """Return the terminal's width, at least 40; without a terminal, ``COLUMNS`` or 80."""
+    """Return the width of the terminal, at least 40; if there is no terminal, ``COLUMNS`` or 80."""
     return max(40, shutil.get_terminal_size().columns)
 
 
 def screen_rows() -> int | None:
-    """Return the terminal's number of rows, at least 10, or None without a terminal."""
+    """Return the number of rows of the terminal, at least 10, or None if there is no terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(10, shutil.get_terminal_size().lines)
 
 
 def width(text: str) -> int:
-    """Return a text's width in columns; East Asian characters take two."""
+    """Return the width of a text in terminal columns; East Asian characters take two columns."""
     signs = shown(text)
     if signs.isascii():
         return len(signs)
@@ -107,7 +108,7 @@ def width(text: str) -> int:
 
 
 def shortened(text: str, columns: int) -> str:
-    """Shorten a text to at most the given number of columns; dots replace its end."""
+    """Shorten a text to at most `columns` terminal columns; dots replace the end that is cut."""
     if width(text) <= columns:
         return text
     part = text[: max(0, columns - 3)]
@@ -117,7 +118,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def wrap(words: Sequence[str], columns: int) -> list[str]:
-    """Distribute words over lines of at most the given width, without splitting words."""
+    """Distribute words over lines of at most `columns` columns, without splitting words."""
     lines: list[str] = []
     for word in words:
         if lines and width(lines[-1]) + 1 + width(word) <= columns:
@@ -128,7 +129,7 @@ def wrap(words: Sequence[str], columns: int) -> list[str]:
 
 
 def fill(line: str, columns: int | None = None) -> str:
-    """Break a paragraph into lines, and indent all but the first.
+    """Break a paragraph into lines, and indent all lines except the first.
 
     Parameters
     ----------
@@ -150,8 +151,8 @@ def table(
 ) -> tuple[list[str], list[str]]:
     """Lay out a table within a maximum width.
 
-    Dispensable columns are dropped until the table fits. If it still does not fit, a first cell
-    that is too long gets a line of its own.
+    Columns listed in `spare` are dropped until the table fits. If the table is still too wide, a
+    first cell that is too long gets a line of its own.
 
     Parameters
     ----------

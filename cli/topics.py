@@ -1,4 +1,4 @@
-"""The command ``sgmc topics``."""
+"""The command ``sgmc topics``, which prints the topics of a run."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
 
     from .progress import Screen
 
-    #: Seed words of each topic, by topic number; a `SeedWord` has its rank in the topic.
+    #: Seed words of each topic, by the topic's number. A `SeedWord` also has the word's rank among
+    #: the topic's words.
     Followed = dict[int, tuple[SeedWord, ...]]
 
 
-#: Explanation of the column "found", printed below topics of several chains.
+#: Explanation of the column "found", printed below a table of several chains' topics.
 FOUND = (
     "Found: number of chains that have the topic. A topic found in 4 of 4 chains is in about "
     "19 of 20 further chains; 3 of 4: 4 in 5; 2 of 4: 1 in 3. Weight and words are means "
     "over these chains."
 )
-#: Explanation of the numbers in brackets after words with a low effective sample size.
+#: Explanation of the numbers in brackets that follow words with a low effective sample size.
 ROUGH = (
     "In brackets: effective sample size of a word if it is below 100; its interval is wider "
     "because of it."
@@ -57,13 +58,15 @@ ROUGH = (
 COHERENCE = (
     "NPMI: how often the first ten words occur in the same documents. 0: by chance, 1: always."
 )
-#: Explanation of the order of words, for words that are printed with their probabilities.
+#: Explanation of the order in which words are listed with their probabilities.
 ORDERED = "Words are in the order {}; --words probable orders them by probability."
-#: Minimum terminal width at which the most probable words have their own column.
+#: Minimum width of the terminal at which the most probable words are listed in a column of their
+#: own.
 WIDE = 110
-#: Minimum terminal width at which topics' distinctiveness is listed.
+#: Minimum width of the terminal at which the table has the column "distinct".
 ROOMY = 72
-#: Number of screen rows reserved for other lines: heading, line on omitted topics, next prompt.
+#: Number of screen rows that the table leaves free, for its heading, for a line about omitted
+#: topics and for the next prompt.
 BESIDE = 10
 
 
@@ -321,7 +324,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; words of topics with signs have entries, not probabilities."""
+    """Return a topic as a JSON object; signed topics have entries instead of probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -340,7 +343,7 @@ def _record(
 
 
 def _learned(learned: Mapping[str, Any]) -> str:
-    """Return a line about the learned priors, empty if all priors are fixed."""
+    """Return a line about priors that were learned, or an empty text if all priors are fixed."""
     parts = []
     if (alpha := learned.get("alpha")) is not None:
         parts.append(
@@ -353,7 +356,7 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Return a word as a JSON object; flags for open bounds appear only if set."""
+    """Return a word as a JSON object; flags that are False are omitted."""
     record = {name: value for name, value in word._asdict().items() if value is not False}
     if record["ess"] is None:
         del record["ess"]
@@ -395,7 +398,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print the topics, all or as many as fit the given rows, one line each if `brief`."""
+    """Print the topics that fit `rows` (None for all), each on one line if `brief`."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
@@ -419,7 +422,7 @@ def _show(
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # width of the word column if probabilities follow
+    )  # This is the width of the column of words if probabilities follow.
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
@@ -469,13 +472,13 @@ def _show(
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
-    """Return how many leading blocks of lines fit the given rows, at least 1."""
+    """Return the number of topics that fit into `rows` lines together, at least 1."""
     ends = itertools.accumulate(map(len, blocks))
     return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return the ranks of a topic's first seed words, as parts of a text line."""
+    """Return the ranks of a topic's first seed words among its words, as parts of a line."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
@@ -491,7 +494,7 @@ def named(label: str | None, words: list[str]) -> list[str]:
 
 
 def percent(weight: float | None) -> str:
-    """Format a share in percent, right-aligned in six columns, or as a dash if unknown."""
+    """Format a share in percent, right-aligned in six columns; an unknown share is a dash."""
     return "     -" if weight is None else f"{100 * weight:>4.1f} %"
 
 

@@ -1,4 +1,4 @@
-"""Shell completion of values: files, runs, and the words that an option accepts."""
+"""Completion of typed values by the shell: files, runs, and the words that an option accepts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PLACES = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "RUN|never|auto"})
 
 
 def takes_path(param: click.Parameter) -> bool:
-    """Return True if an option or argument takes a path, or a list that may have paths."""
+    """Return True if an option or argument takes a path, or a list that may contain paths."""
     return param.name == "corpus" or bool(_PATHS & {*re.findall("[A-Z]+", param.metavar or "")})
 
 
 def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[CompletionItem]:
-    """Complete an option's value by one of its words, or by a file if it takes a path."""
+    """Complete an option's value: one of the words it accepts, or a file if it takes a path."""
     words = getattr(parse, "values", ())
     if words:
         return [CompletionItem(word) for word in words if word.startswith(begun)]
@@ -29,13 +29,13 @@ def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[Com
 
 
 def files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Let the shell complete a file's name."""
+    """Let the shell itself complete the name of a file."""
     del ctx, param
     return [CompletionItem(begun, type="file")]
 
 
 def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete a run's name under ``./sgmc-runs``, or a path if no run fits."""
+    """Complete the name of a run in ``./sgmc-runs``; if none fits, the shell completes a path."""
     del ctx, param
     from pysgrld.run.choose import ROOT
 
@@ -48,5 +48,5 @@ def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
 
 
 def runs_and_files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the first argument as a run, and all others as files."""
+    """Complete the first argument as the name of a run, and further arguments as files."""
     return files(ctx, param, begun) if ctx.params.get(param.name or "") else runs(ctx, param, begun)

@@ -1,7 +1,7 @@
 """Topic models by stochastic-gradient MCMC.
 
-The names below are loaded when they are first used, so that ``import pysgrld`` and ``sgmc --help``
-cost nothing.
+The public names of the package are imported when they are first used, so that ``import pysgrld``
+and ``sgmc --help`` cost nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # this branch is hidden from type checkers, so that they report unknown names
+if not TYPE_CHECKING:  # Type checkers do not see this branch, so that they report unknown names.
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":

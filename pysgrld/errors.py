@@ -1,7 +1,7 @@
 """Errors of sgmc with their exit codes, and messages with a severity.
 
 A message has three parts: the problem, its place, and the remedy. Only ``cli/__init__.py`` turns an
-error into an exit code. The codes are a promise to batch systems: they are never renumbered.
+error into an exit code. The codes are never renumbered, because batch systems depend on them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class UsageError(SgmcError, ValueError):
 
 
 class LaunchError(SgmcError):
-    """The launcher of MPI and its library do not match, or one of them is missing (exit 64)."""
+    """The launcher of MPI and the MPI library differ, or one of them is missing (exit 64)."""
 
     exit_code = 64
 
 
 class CorpusError(SgmcError, ValueError):
-    """Bad input data: a corpus or a vocabulary (exit 65).
+    """Bad input data, in a corpus or in a vocabulary (exit 65).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class CorpusError(SgmcError, ValueError):
 
 
 class NoFieldError(CorpusError):
-    """No document has a requested field (exit 65).
+    """Missing field: no document of the corpus has a requested field (exit 65).
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class NoFieldError(CorpusError):
 
 
 class MissingInputError(SgmcError, FileNotFoundError):
-    """An input is missing or cannot be read (exit 66)."""
+    """Missing input: a file does not exist or cannot be read (exit 66)."""
 
     exit_code = 66
 
@@ -90,99 +90,99 @@ class MissingInputError(SgmcError, FileNotFoundError):
 
 
 class OutputError(SgmcError):
-    """The output cannot be created (exit 73)."""
+    """An output file cannot be created (exit 73)."""
 
     exit_code = 73
 
 
 class WriteError(SgmcError):
-    """Writing failed: disk full, quota, device error; earlier contents are intact (exit 74)."""
+    """Writing failed (disk, quota or device error), but earlier contents are intact (exit 74)."""
 
     exit_code = 74
 
 
 class GoneError(WriteError):
-    """The run directory was removed or taken over while a process was writing to it (exit 74)."""
+    """The folder of a run was removed or taken over while a process was writing to it (exit 74)."""
 
 
 class LockedError(SgmcError):
-    """The run directory is held by a live process (exit 75)."""
+    """The folder of a run is in use by a running process (exit 75)."""
 
     exit_code = 75
 
 
 class CheckpointError(SgmcError):
-    """No usable checkpoint although one was required (exit 76)."""
+    """No checkpoint can be used, although one is required (exit 76)."""
 
     exit_code = 76
 
 
 class MismatchError(SgmcError):
-    """The configuration or the corpus differs from the checkpoint's (exit 78)."""
+    """The configuration or the corpus differs from that of the checkpoint (exit 78)."""
 
     exit_code = 78
 
 
 class Interrupted(SgmcError):
-    """Stopped early by a signal or the time limit, after writing a good checkpoint (exit 85)."""
+    """A run stopped early, by a signal or its time limit, after writing a checkpoint (exit 85)."""
 
     exit_code = 85
 
 
 class NumericalError(SgmcError):
-    """NaN or infinity in the state (exit 86)."""
+    """The state of a sampler contains NaN or infinity (exit 86)."""
 
     exit_code = 86
 
 
 class MemoryLimitError(SgmcError):
-    """More memory is needed than is allowed (exit 87)."""
+    """The task needs more memory than is allowed (exit 87)."""
 
     exit_code = 87
 
 
 class NoProgressError(SgmcError):
-    """Two consecutive starts made no progress, so a third was refused (exit 88)."""
+    """A third start was refused because two consecutive starts made no progress (exit 88)."""
 
     exit_code = 88
 
 
 class DisagreementError(SgmcError):
-    """Processes that train one chain have different topics (exit 70)."""
+    """MPI processes that train one chain have different topics (exit 70)."""
 
 
 class RankError(SgmcError):
-    """Another process of the communicator failed (exit code of that process's error)."""
+    """Another MPI process failed (this process exits with the code of that process's error)."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A model was fitted, but would still change with more iterations."""
+    """Training of a fitted model ended before it converged."""
 
 
-#: What a log line says of tokens whose words the vocabulary lacks.
+#: Phrase in a log line about tokens whose words the vocabulary lacks.
 IGNORED = "ignored: not "
 
 
 class UnknownWordsWarning(UserWarning):
-    """Texts have words unknown to the model, which were left out."""
+    """Texts contain words that the model does not know and ignores."""
 
 
 class NotFittedError(SgmcError, ValueError, AttributeError):
-    """An estimator was used before fitting."""
+    """An estimator was used before it was fitted."""
 
     exit_code = 2
 
 
-# ---- Ctrl-C while a command is being loaded, when nothing needs cleaning up yet
+# ---- Ctrl-C during the import of a command, when nothing has to be cleaned up
 
-#: Exit code of a command that Ctrl-C stopped at once: 128 + SIGINT.
+#: Exit code of a command that Ctrl-C stopped during its import: 128 + SIGINT.
 STOPPED = 130
 
 
 def leave_at_once() -> None:
     """Make Ctrl-C end the process at once, unless the process ignores it.
 
-    A half-loaded module must not receive a `KeyboardInterrupt`.
+    A `KeyboardInterrupt` must not be raised in a module that is not yet imported completely.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
@@ -202,32 +202,32 @@ def _leave(*_: object) -> None:
 
 
 class Severity(StrEnum):
-    """Importance of a message for the user."""
+    """Severity of a message, which decides whether the message is printed."""
 
-    #: Printed with ``--verbose``.
+    #: Lines of this severity are printed only with ``--verbose``.
     DETAIL = "detail"
-    #: Not printed with ``--quiet``.
+    #: Lines of this severity are not printed with ``--quiet``.
     NOTE = "note"
-    #: Always printed.
+    #: Lines of this severity are always printed.
     WARNING = "warning"
 
 
 class Message(NamedTuple):
-    """A line of text for the user, with its severity."""
+    """A line of text for the user, and its severity."""
 
     text: str
     severity: Severity = Severity.NOTE
 
 
 class Log(Protocol):
-    """A callable that receives messages; ``log(*message)`` passes on a `Message`."""
+    """A callable that receives messages; a `Message` is passed on by ``log(*message)``."""
 
     def __call__(self, text: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Receive a line of text for the user."""
+        """Receive a line of text for the user, and its severity."""
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Discard a message.
+    """Discard a message; this is the `Log` that prints nothing.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number followed by its noun, in the plural unless the number is 1.
+    """Return a number followed by its noun, which is in the plural unless the number is 1.
 
     >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
     ('1 thread', '1,200 threads', '0 entries')
@@ -265,7 +265,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def all_of(number: int, nouns: str) -> str:
-    """Return "both" or "all N" followed by a plural noun.
+    """Return "both" for 2, or "all N" for another number, followed by the plural noun.
 
     >>> all_of(2, "chains"), all_of(4, "chains")
     ('both chains', 'all 4 chains')
@@ -286,9 +286,10 @@ def all_of(number: int, nouns: str) -> str:
 
 
 def check_interpreter() -> None:
-    """Raise an error in a sub-interpreter, before NumPy is loaded there.
+    """Raise an error in a sub-interpreter of Python, before NumPy is imported there.
 
-    The compiled core would wait for ever for the lock of the main interpreter.
+    In a sub-interpreter, the compiled core would wait for ever for the lock of the main
+    interpreter.
 
     Raises
     ------

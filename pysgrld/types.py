@@ -1,4 +1,4 @@
-"""Types of values that modules pass to each other.
+"""Types of the values that modules pass to each other.
 
 Symbols follow the literature: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
 proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
@@ -25,7 +25,8 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
-#: Fixed-point unit of Rao-Blackwellised counts, to which a probability p adds round(p * UNIT).
+#: Unit of fixed-point counts: a token's probability p of a topic adds round(p * UNIT) to an
+#: integer. Such counts of expected tokens are called Rao-Blackwellised.
 UNIT = 1 << 24
 
 
@@ -58,7 +59,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """The row of the topics that each entry reads, (nnz,): its word in its document's time slice."""
+        """Return the row of the topic matrix that each entry uses, (nnz,)."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))
@@ -66,19 +67,19 @@ class Documents:
 
     @property
     def tokens(self) -> int:
-        """Number of tokens, which is the sum of all counts."""
+        """Return the number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
     @cached_property
     def lengths(self) -> Int64s:
-        """Number of tokens in each document, (n,) int64; callers must not modify it."""
+        """Return the number of tokens in each document, (n,) int64; do not modify the array."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         lengths: Int64s = np.diff(ends)
         lengths.flags.writeable = False
         return lengths
 
     def summed(self, values: Doubles) -> Doubles:
-        """Sum ``values``, which has one value per entry, over each document, (n,)."""
+        """Return the sum of ``values`` over each document's entries, (n,)."""
         holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
         return sums
@@ -95,7 +96,7 @@ class Documents:
 
 
 class Slicing(NamedTuple):
-    """Time slices, and the rule by which documents are assigned to them.
+    """Time slices, and the rule that assigns documents to them.
 
     Attributes
     ----------
@@ -127,9 +128,9 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Mean count that an occurrence's word has in its document, for each word, at least 1.
+        """Return each word's mean count in its token's document, (V,), at least 1.
 
-        This is squares divided by occurrences.
+        The mean is over all tokens of the word; it equals `squares` divided by `occurrences`.
         """
         ratio: Doubles = self.squares / np.maximum(1, self.occurrences)
         return np.maximum(1.0, ratio)
@@ -137,7 +138,7 @@ class WordTotals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Positions of all documents of a corpus but some, ascending, as an array computed when read.
+    """Ascending positions of all documents except some, as an array that is computed when read.
 
     Parameters
     ----------
@@ -167,19 +168,19 @@ class Others:
         return positions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Return all positions as an array, as NumPy requests it."""
+        """Return all positions as an array; NumPy calls this method."""
         return np.asarray(self[:], dtype)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self[:].tolist())
 
 
-#: Ascending positions of documents in a corpus, as a list, or as all but listed ones.
+#: Ascending positions of documents in a corpus, as an array or as all positions except some.
 Positions = Int64s | Others
 
 
 class Condition(Enum):
-    """A condition on all values of an array."""
+    """Condition on all values of an array, with the text that an error message uses."""
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
@@ -207,20 +208,22 @@ def is_prior(values: Array) -> bool:
     """
     least, most = float(values.min()), float(values.max())
     tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
-    return bool(tiny <= least and most <= huge and least >= tiny * most)  # this is False for NaN
+    # The result is False if a value is NaN.
+    return bool(tiny <= least and most <= huge and least >= tiny * most)
 
 
 class Invariant(NamedTuple):
-    """A condition that an array always meets, and what its rows are called in messages."""
+    """Condition that an array always meets, and the noun for its rows in error messages."""
 
     condition: Condition
     row: str = "row"
 
 
 class Key(NamedTuple):
-    """Address of all random numbers of an iteration, used in place of a generator object.
+    """Key that determines all random numbers of an iteration, instead of a generator object.
 
-    Kernels take the fields as arguments of the same names, and also ``stream`` if they move a block.
+    Kernels take the fields as arguments of the same names. Kernels that update a parameter block
+    also take ``stream``.
     """
 
     seed: int
@@ -229,7 +232,7 @@ class Key(NamedTuple):
 
 
 class Minibatch(NamedTuple):
-    """The documents of a minibatch, over their distinct words.
+    """Documents of a minibatch, whose word indices refer to the words that occur in the minibatch.
 
     Attributes
     ----------
@@ -252,7 +255,7 @@ class Minibatch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Number of tokens, which is the sum of all counts."""
+        """Return the number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
 
@@ -260,10 +263,11 @@ class Minibatch(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """h_t = a (1 + t/b)^(-c), t = 0, 1, 2, ... counted after the warm-up.
+    """Step sizes h_t = a (1 + t/b)^(-c) for the iterations t = 0, 1, 2, ... after the warm-up.
 
-    This is the form in the SGRLD authors' code. The formula in their paper puts the exponent outside
-    of ``a``, which cannot be intended. ``a`` is a diffusion time: the paper's epsilon is 2h.
+    This formula is the one in the SGRLD authors' code. The formula in their paper puts the exponent
+    outside of ``a``, which cannot be intended. ``a`` is a diffusion time: the paper's epsilon is
+    2h.
     """
 
     a: float
@@ -271,7 +275,7 @@ class Schedule(NamedTuple):
     c: float
 
     def __call__(self, t: int) -> float:
-        """Step size of iteration ``t``."""
+        """Return the step size of iteration ``t``."""
         return float(self.a * (1.0 + t / self.b) ** -self.c)
 
     def __str__(self) -> str:
@@ -302,14 +306,14 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: Approximate ratio of the topics' variance given counts to their posterior variance; and the noise
-#: inflation up to which draws vary as the posterior does (docs/choosing-a-sampler.md, "What the
-#: draws are of").
+#: Approximate ratio of two variances of the topics: given the counts, and in the posterior. Then:
+#: noise inflation up to which samples vary as much as the posterior (docs/choosing-a-sampler.md,
+#: "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return the approximate variance of draws divided by the posterior's, given noise inflation.
+    """Return the approximate ratio of the samples' variance to the posterior variance.
 
     Parameters
     ----------
@@ -324,7 +328,8 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Steps of the noise-free warm-up, large and decaying, with the largest measured early gain.
+#: Step sizes of the noise-free warm-up. They are large at first and then decay; these constants had
+#: the largest early gain in measurements.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
@@ -346,7 +351,7 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
 
 
-#: Weight of a minibatch in running scales, as in the code by deep LDA's authors.
+#: Weight of a new minibatch in running averages of scales, as in the code of deep LDA's authors.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
@@ -354,7 +359,7 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
 class Seeds(NamedTuple):
-    """Prior counts of seed words in topics, added to the prior that all words have.
+    """Prior counts of seed words in topics; they are added to the prior that all words have.
 
     Attributes
     ----------
@@ -369,7 +374,7 @@ class Seeds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A global part of a model's parameters.
+    """Parameter block: a global matrix or vector of a model's parameters, updated as a whole.
 
     Attributes
     ----------
@@ -417,7 +422,7 @@ class Block(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Held-out entries in compressed sparse rows; ``indices`` are row numbers of the current phi."""
+    """Held-out word counts in compressed sparse rows; ``indices`` are rows of the current phi."""
 
     indptr: Int64s
     indices: Int32s
