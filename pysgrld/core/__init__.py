@@ -41,7 +41,7 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Return the number of columns of a padded matrix of K topics: a multiple of 16.
+    """Return the number of columns of padded matrices of K topics: a multiple of 16.
 
     Parameters
     ----------

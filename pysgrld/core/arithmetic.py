@@ -83,7 +83,7 @@ def cospi(x: npt.ArrayLike) -> Doubles:
 
 
 def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
-    """Return log(exp(a) + exp(b)) of every pair of elements, broadcast.
+    """Return log(exp(a) + exp(b)) for all elements of two arrays, which are broadcast.
 
     Parameters
     ----------

@@ -452,7 +452,7 @@ def columns_asked(
 
 
 class Columns(Mapping[str, Sequence[Any]]):
-    """Columns of a corpus, each read when it is accessed; times are converted to dates.
+    """Columns of a corpus; a column is read at access, and times are converted to dates.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ class Regression:
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and the weight of each in a contrast, (m,)."""
+        """Return rows of the orthogonal design, (m, P), and their weights in a contrast, (m,)."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.turned(contrast)
 
@@ -269,7 +269,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of weighted shares, (R, ..., K), by S topic draws: R / S sets by each."""
+        """Correct R weighted sets of shares, (R, ..., K), each with one draw of the topics."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

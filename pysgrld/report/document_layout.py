@@ -294,7 +294,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return t-SNE's neighbour probabilities p(j|i) of each document i, over 2 n, (n, count)."""
+    """Return t-SNE's neighbour probabilities of all documents, (n, count), scaled to sum to 1/2."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)

@@ -34,8 +34,8 @@ HAS = 0.1
 #: Maximum number of documents listed for a topic. Minimum lower bound of the topic's share in a
 #: listed document, because a smaller share may be due to chance.
 BEST, SURE = 5, 0.01
-#: Number of values drawn for a block of documents, unless the topics need more. Maximum number of
-#: values in the sums of products for correlations.
+#: Number of values drawn for a block of documents; it is greater if the topics are large. Maximum
+#: number of values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
@@ -272,8 +272,8 @@ class TopicShares(DocumentVisitor):
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
-        # number of documents; sums over documents of N^2, N n and n^2, for a document with N
-        # tokens, n of them in a topic
+        # count documents, and sum N^2, N n and n^2 over documents with N tokens, n of them in a
+        # topic
         self._number, self._squares = 0, 0.0
         self._products, self._powers = np.zeros(topics), np.zeros(topics)
 

@@ -231,7 +231,7 @@ def average_linkage(distance: Doubles) -> Tree:
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # node a was joined to another node, which now has the name
+        while name[a] < 0:  # node a was joined; follow it to its replacement
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]
@@ -241,7 +241,7 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        name[a], name[b] = n + i, -1 - a  # from now on, b refers to a
+        name[a], name[b] = n + i, -1 - a  # from now on, node a replaces node b
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 
 

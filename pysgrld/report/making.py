@@ -93,7 +93,7 @@ class Page:
         """Short description of the page, for example the numbers of topics and documents."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # not None if the page is a folder
+            folder = self.main["folder"]  # this is not None if the page is a folder
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")

@@ -29,13 +29,13 @@ STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
 #: Pattern that finds the content security policy in the head of a page.
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
-#: Pattern of comments, empty lines and indentation in scripts and styles, which pages omit.
+#: Pattern of the comments, empty lines and indentation that pages omit from scripts and styles.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Pattern of blanks and line ends around punctuation in style sheets. Pages omit them, which is
-#: safe because no string in sgmc's style sheets has one.
+#: Pattern of blanks and line ends around punctuation in style sheets. Pages omit these, which is
+#: safe because no string in sgmc's style sheets contains them.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
-#: Pattern of line ends in scripts that do not end a statement. Pages omit them, which is safe
-#: because no string in sgmc's scripts spans lines.
+#: Pattern of line ends that do not end a statement in a script. Pages omit these line ends, which
+#: is safe because no string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
 #: Pattern of characters that are escaped in JSON: they could end a script element or one of its
 #: lines, or are surrogates, which UTF-8 excludes.

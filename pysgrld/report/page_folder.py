@@ -126,7 +126,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Give the folder of files its final name, and return it, when all files are written."""
+        """Give the folder of files its final name, after all files are written; return the name."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):

@@ -70,7 +70,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares of topics in groups, with equal weight of all documents, and of all words."""
+    """Shares of topics in groups: one version weights documents equally, the other words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -109,7 +109,7 @@ class Sampled(NamedTuple):
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # used only if both variances are 0
+        least = np.minimum(self.freedom, other.freedom)  # this is used only if both variances are 0
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,

@@ -356,7 +356,7 @@ class ReportedRun:
         self.missing[place:place] = notes
 
     def _has_one_pass(self) -> bool:
-        """Return True if one pass is enough: for one chain with full samples, not in training."""
+        """Return True if one pass over samples is enough: one chain, full samples, no training."""
         is_training = self.results.run.status.get("state") == "running"
         return len(self.chains) == 1 and not is_training and not self.results.word_steps(self.at)[1]
 

@@ -51,7 +51,7 @@ class KeptSample:
 
     @cached_property
     def phi(self) -> Floats:
-        """The word probabilities of the layer's topics, (K, V); for full samples only."""
+        """The word probabilities of the layer's topics, (K, V), which only full samples have."""
         return self.results.fitted.rows_of(self.matrices, self.at)
 
     def look_up(
@@ -93,8 +93,8 @@ class KeptSample:
 SampleVisitor = Callable[[KeptSample], None]
 
 
-#: Function that reads the full samples of a single chain anyway, and calls its argument with the
-#: iteration and the matrices of each sample. A second pass is then not needed.
+#: Function that reads the full samples of a single chain for another purpose, and passes the
+#: iteration and the matrices of each sample to its argument. A second pass is then not needed.
 Lead = Callable[[Visit], None]
 
 

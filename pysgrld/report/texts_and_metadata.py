@@ -178,7 +178,7 @@ def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFile
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
-    reader = copy(results)  # a copy, so that the open run's options do not change
+    reader = copy(results)  # the copy keeps the open run's options unchanged
     reader.asked = asked
     return reader.read(str(corpus.path), added.folder / "metadata", added).about
 

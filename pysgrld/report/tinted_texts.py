@@ -23,7 +23,7 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: Pattern of blanks between words. A long text is cut at a blank within this distance in
 #: characters, or anywhere if no blank is so near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: Maximum number of sequences of letters in the cache of the words found in them.
+#: The cache has the results for at most this number of sequences of letters.
 _CACHED = 1 << 17
 #: Maximum number of products of shares and probabilities in memory. Maximum total number of
 #: characters of texts that are processed together.
@@ -34,7 +34,7 @@ _CELLS, _LETTERS = 2_000_000, 500_000
 
 
 class Likeliest(NamedTuple):
-    """The likeliest topic of each word in some documents, and its probability."""
+    """The likeliest topic of each word in some documents, and the probability of this topic."""
 
     topics: Int64s
     probability: Doubles

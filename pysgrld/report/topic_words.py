@@ -24,8 +24,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 #: Number of a topic's most relevant words that are chosen for each lambda. Values of lambda in the
 #: relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
-#: Minimum expected number of a word's uses in a topic for choosing the word by relevance, because
-#: the relevance of a rarer word would be high by chance.
+#: A word is chosen by relevance only if it is expected to occur in the topic at least this often,
+#: because the relevance of a rarer word would be high by chance.
 USES = 5.0
 #: Ranks are computed for at most this number of a topic's seed words, the most probable ones.
 SEEDS = 100

@@ -62,7 +62,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         Maximum of n, the number of words of each topic.
     """
     fitted, slices = results.fitted, len(results.fitted.slices)
-    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]  # (T, K, V)
+    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]  # phi has the shape (T, K, V)
     n = min(most, phi.shape[2])
     peak = phi.max(axis=0)
     order = np.argsort(-peak, axis=1, kind="stable")[:, :n]
@@ -108,7 +108,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return how often a word occurs, on average, in a document that has the word with the topic.
+    """Return the mean number of occurrences of words in documents that have them with a topic.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
     """Return a stored sample's probabilities of topics' words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
-    phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
+    phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # phi has the shape (T, K, V)
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
     return rows
 

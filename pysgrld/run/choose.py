@@ -237,7 +237,7 @@ def check_writable(path: Path) -> None:
 
 
 def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free path of ``name``, ``name-2``, ..., and existing folders, newest first.
+    """Return the next free path among ``name``, ``name-2``, ..., and the existing folders.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
     Returns
     -------
     (Path, list[Path])
-        The next free path, and the folders with the required content.
+        The next free path, and the folders with the required content, newest first.
     """
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}

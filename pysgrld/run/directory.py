@@ -104,7 +104,7 @@ class RunDirectory:
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # these events could not be logged yet
-        self._doubtful = False  # becomes True if a flush of the metrics to disk fails
+        self._doubtful = False  # this becomes True if a flush of the metrics to disk fails
 
     @classmethod
     def create(

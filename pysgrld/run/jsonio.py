@@ -73,13 +73,13 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
 
 
 def pretty(value: Any) -> bytes:
-    """Return a value as an indented JSON file, in bytes."""
+    """Format a value as indented JSON; return bytes."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return a JSON file in bytes, with a digest of its content that `unsealed` checks."""
+    """Format a JSON object with a digest of its content, which `unsealed` checks; return bytes."""
     return pretty({**value, SEAL: _seal(value)})
 
 

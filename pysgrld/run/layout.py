@@ -35,7 +35,7 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder has a run, even a damaged run; errors are those of `look_up`.
+    """Return True if a folder has a run, even a damaged run; may raise the errors of `look_up`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Locks of runs, which allow one writing process at a time, and of scratch folders.
+"""Locks of runs and of scratch folders; a locked run has only one writing process.
 
 The lock of a run is a kernel lock (`flock`), which ends with the process in any case. The locked
 file describes the holder, for the message of a process that cannot take the lock; a holder that
@@ -176,7 +176,7 @@ class Lock:
             self._stand_in.path = path.with_name(self._stand_in.path.name)
 
     def check(self) -> None:
-        """Raise an error unless the folder is still the one that was locked.
+        """Raise an error unless the folder is still the folder that was locked.
 
         Raises
         ------

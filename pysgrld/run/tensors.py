@@ -497,7 +497,7 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are not valid prior parameters"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # also True for NaN
+        off = ~(np.abs(values - 1) < TOLERANCE)  # this is also True for NaN
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"
