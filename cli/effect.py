@@ -323,8 +323,8 @@ def _show_comparison(
             (
                 str(topic.topic),
                 names[topic.topic],
-                f"{100 * topic.first.mean:.1f}",
-                f"{100 * topic.second.mean:.1f}",
+                _share(topic.first, topic.second.mean - topic.difference.mean),
+                _share(topic.second, topic.first.mean + topic.difference.mean),
                 _points(topic.difference),
                 {1: "more", -1: "less"}.get(topic.surely, ""),
             )
@@ -399,6 +399,11 @@ def _reversed(value: Between) -> Between:
     """Return the difference with its sign reversed."""
     low, high = (None if end is None else -end for end in (value.high, value.low))
     return value._replace(mean=-value.mean, low=low, high=high)
+
+
+def _share(share: Between, by_difference: float) -> str:
+    """Format a predicted share; the regression may predict one below 0, which is stored as 0."""
+    return "<0" if share.mean == 0 and by_difference < -0.0005 else f"{100 * share.mean:.1f}"
 
 
 def _points(value: Between) -> str:

@@ -12,10 +12,12 @@ def effects(topics: int) -> dict[str, Any]:
     shares = [round(0.02 + 0.01 * k, 5) for k in range(topics)]
 
     def row(k: int) -> list[Any]:
-        d = round(0.012 * (-1) ** k * (k - 1), 5)
+        d = round(0.016 * (-1) ** k * (k - 1), 5)
         bounds = [d - 0.01, d + 0.01] if k != 2 else [None, None]
         sign = 0 if abs(d) < 0.02 else int(np.sign(d))
-        return [k, shares[k], round(shares[k] + d, 5), [0.0, 0.1], [0.0, 0.2], d, *bounds, sign]
+        # as of a regression that predicts a share below 0
+        second = max(0.0, round(shares[k] + d, 5))
+        return [k, shares[k], second, [0.0, 0.1], [0.0, 0.2], d, *bounds, sign]
 
     def points(n: int) -> dict[str, list[list[float]]]:
         mean = [[s * (1 + i / n) for s in shares] for i in range(n)]

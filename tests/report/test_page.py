@@ -191,7 +191,9 @@ def test_directions_divide_no_uses(opened):
 
 
 def test_effects_are_in_order_of_how_sure_and_how_great_they_are(opened):
-    """Red with: a topic's row under another's name; an interval where none is known; signs turned."""
+    """Red with: a topic's row under another's name; an interval where none is known; signs turned;
+    a share of 0 next to a difference of more than the other share.
+    """
     it = opened("slim")
     found = it.made.report["effects"]
     label = {t["id"]: t["label"] for t in it.made.report["topics"]}
@@ -201,7 +203,7 @@ def test_effects_are_in_order_of_how_sure_and_how_great_they_are(opened):
     for row, (k, a, b, _, _, mean, low, high, surely) in zip(rows.all(), of, strict=True):
         cells = [text.replace("−", "-").strip() for text in row.locator("th, td").all_inner_texts()]
         assert cells[0] == label[k]
-        assert cells[1:3] == [f"{100 * a:.1f}\u00a0%", f"{100 * b:.1f}\u00a0%"]
+        assert cells[1:3] == [f"{100 * a:.1f}\u00a0%", f"{100 * b:.1f}\u00a0%" if b else "below 0"]
         assert float(cells[4]) == pytest.approx(100 * mean, abs=0.051)
         assert cells[5] == ("" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}")
         assert cells[6] == {1: "surely more", 0: "", -1: "surely less"}[surely]

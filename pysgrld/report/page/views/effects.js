@@ -18,8 +18,10 @@ function effectTable({ first, second, topics }) {
   // one axis for all topics, as far as the longest interval goes on either side
   const ends = [Math.min(0, ...rows.map((row) => row[6] ?? row[5])), Math.max(1e-9, ...rows.map((row) => row[7] ?? row[5]))];
   const points = (x) => (x > 0 ? "+" : "") + fixed(100 * x, 1);
+  // the regression may predict a share below 0, which is stored as 0
+  const predicted = (share, byDifference) => (share === 0 && byDifference < -0.0005 ? "below 0" : percent(share, 1));
   const row = ([id, a, b, , , mean, low, high, surely]) => h("tr", hued(byId.get(id)), rowHead(topicLink(byId.get(id))),
-    numeral(percent(a, 1)), numeral(percent(b, 1)), wideCell(whisker({ mean, low, high }, ends)),
+    numeral(predicted(a, b - mean)), numeral(predicted(b, a + mean)), wideCell(whisker({ mean, low, high }, ends)),
     numeral(surely ? bold(points(mean)) : points(mean)), faint(isThere(low) && `${points(low)} to ${points(high)}`), faint(["surely less", "", "surely more"][surely + 1]));
   const head = [colHead(TOPIC), colHead(short(first, 16), "figure"), colHead(short(second, 16), "figure"), colHead("difference, % of a document", null, 4)];
   return h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "effects" }, table("effects", head, rows.map(row)));
