@@ -288,7 +288,7 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
 
 #: Minimum overlap between the two least similar chains at which another chain had the topic in 9 of
 #: 10 cases (docs/internals/report.md), by number of chains, at most four.
-FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
+FIRM = {2: 0.9, 3: 0.85, 4: 0.75}
 #: With only two chains, a topic must also have at least this multiple of the average share to be
 #: firm.
 LARGE = 1.25

@@ -54,10 +54,10 @@ def topic(overlap, rhat, found):
         (0.75, 1.0, 4, 4, 1.3, (True, "All 4 chains found it:", AGAIN, None, "again")),
         (0.8, 1.76, 4, 4, 1.3, (True, "All 4 chains found it:", AGAIN, "1.76", "again")),
         (0.74, 1.0, 4, 4, 1.3, (None, "All 4 chains found it:", MAY, None, "partly")),
-        (0.79, 1.0, 3, 3, 1.3, (None, "All 3 chains found it:", MAY, None, "partly")),
+        (0.84, 1.0, 3, 3, 1.3, (None, "All 3 chains found it:", MAY, None, "partly")),
         (0.9, 1.0, 2, 2, 1.3, (True, "Both chains found it:", AGAIN, None, "again")),
         (0.99, 1.0, 2, 2, 1.2, (None, "Both chains found it:", MAY, None, "partly")),
-        (0.8, 1.0, 3, 3, 0.4, (True, "All 3 chains found it:", AGAIN, None, "again")),
+        (0.85, 1.0, 3, 3, 0.4, (True, "All 3 chains found it:", AGAIN, None, "again")),
         (0.89, 1.2, 2, 2, 1.3, (None, "Both chains found it:", MAY, "1.20", "partly")),
         (0.6, 1.76, 3, 4, 1.3, (None, "3 of 4 chains found it:", MOST, "1.76", "partly")),
         (

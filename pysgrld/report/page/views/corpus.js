@@ -9,7 +9,8 @@ async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
   const parts = best && (await block(`group-${report.best}`));
   const along = best ? null : report.along && (await block("along"));
-  const say = readout(report.dots?.map ? `Point at a dot${best && !best.ordered ? `, a ${TOPIC} or a square` : ` or a ${TOPIC}`}.` : "");
+  const touched = matchMedia("(hover: none)").matches, squares = best && !best.ordered && innerWidth > 620;
+  const say = readout(report.dots?.map ? `${touched ? "Touch" : "Point at"} a dot${squares ? `, a ${TOPIC} or a square` : touched ? "" : ` or a ${TOPIC}`}.` : "");
   const map = report.dots?.map && dotMap({ tell: tellDot, open: openDot, say });
   const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
   const list = subjects({ best, parts, along, map, say });
@@ -111,7 +112,7 @@ function subjects({ best, parts, along, map, say }) {
   const row = (t) => {
     const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
     return h("a", { ...hued(t, "subject"), href: topicAddress(t.id), pointerenter: () => { light(t.id); tellSubject(t, say); }, pointerleave: () => light(null), focus: () => { light(t.id); tellSubject(t, say); }, blur: () => light(null) },
-      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(levels > MANY ? briefName(t) : nameOf(t))),
+      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(levels > MANY && innerWidth < 1400 ? briefName(t) : nameOf(t))),
       t.weight ? bar({ mean: t.weight[0], low: t.weight[1], high: t.weight[2] }, top) : h("span"),
       h("span.figure", t.weight ? percent(t.weight[0], 1) : t.documents && count(t.documents)),
       matrix && h("span.squares", UNREAD, best.levels.map((_, level) => square(t, parts, best, level, say))),

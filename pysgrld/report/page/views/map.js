@@ -4,7 +4,7 @@ view("Map", { map: mapPage }, report.map || report.merges.length);
 
 async function mapPage() {
   const pairs = await block("pairs");
-  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours: for the rest see the pairs and the lists of a ${TOPIC}.`],
+  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours.${pairs ? ` The distance of every two ${TOPICS} is in All pairs.` : ""}`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return stacked("Map", top, report.merges.length > 0 && treeCard());
@@ -21,7 +21,7 @@ function pairsCard(pairs) {
     if (chosen.pairs === "distance") return shade((farthest - value(i, j)) / (farthest - nearest || 1), 250, 0.1);
     return shade(Math.abs(value(i, j)) / strongest, value(i, j) < 0 ? 40 : 250, 0.1);
   };
-  const say = readout(`Rows and columns in the order of the tree, with the ${TOPICS}' colours at the edge. A choice opens the two side by side.`);
+  const say = readout(`Rows and columns in the order of the tree, with the ${TOPICS}' colours at the edge. Select a cell to open its two topics side by side.`);
   const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), ...(i === j ? [] : [" and ", topicLink(byId.get(ids[j])), `: ${ofPair(...pairNumbers(pairs, ids[i], ids[j]))}`]));
   const place = h("div.matrix");
   const legend = h("div.legend");

@@ -188,7 +188,7 @@ async function nearCard(topic) {
   return card("Near it", null, drawn, h("div.cols.even",
     h("div", h("h3", "shares words with ", h("small", "distance")), rows(near.nearest, false)),
     near.friends.length > 0 && h("div", h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true))),
-    h("p.remark", "A number opens the two side by side."));
+    h("p.remark", `Select a number to see the two ${TOPICS} side by side.`));
 }
 
 // ---- documents that surely have it
