@@ -1,7 +1,7 @@
-"""Samplers that update topics, and the gamma shapes above them, given minibatch statistics.
+"""Samplers that update global parameters, such as topics, given statistics of a minibatch.
 
-A row of `SAMPLERS` describes a sampler and lists its options. The sampler's module has the
-mathematics and is imported when it is used.
+Each value of `SAMPLERS` describes a sampler and lists its options. A sampler's module, which has
+the mathematics, is imported when the sampler is used.
 """
 
 from pysgrld.samplers.sampler import Sampler, SamplerFacts, SamplerSettings

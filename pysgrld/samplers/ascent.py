@@ -1,4 +1,4 @@
-"""Variational Bayes on spheres, where points move along geodesics to a minimum of an energy.
+"""Variational Bayes on spheres: points move along geodesics to a minimum of an energy.
 
 Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. A step has the length of Barzilai
 and Borwein, computed from the change of the gradient in the last step; it is halved until the energy
@@ -19,10 +19,11 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
-#: Points are at an optimum if a step gains less than this fraction of the gain so far.
+#: Points count as converged if a step reduces the energy by less than this fraction of the
+#: reduction so far.
 TOLERANCE = 1e-4
-#: Maximum number of times that a step is halved, and minimum fraction of the gain predicted by the
-#: gradient.
+#: Maximum number of times that a step is halved. A step must reduce the energy by at least the
+#: fraction `_ENOUGH` of the reduction that the gradient predicts.
 _HALVINGS, _ENOUGH = 40, 1e-4
 
 
@@ -40,7 +41,9 @@ def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
 
 
 class Ascent(Points):
-    """Points that move to an optimum; their velocities are single steps, which are not stored.
+    """Points on spheres that move to a minimum of an energy.
+
+    Velocities give the direction of the current step only, so they are not stored.
 
     Attributes
     ----------
@@ -58,11 +61,14 @@ class Ascent(Points):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state as they are before the first step."""
+        """Return the arrays of a new state, with their values before the first step."""
         return {"x": super().new_arrays(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Move the fraction ``h`` of the way to the optimum found in at most ``inner_steps`` steps."""
+        """Search for an optimum by gradient steps, and move a fraction ``h`` of the way to it.
+
+        At most ``inner_steps`` steps are made.
+        """
         before = self.x.copy()
         slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
@@ -83,16 +89,21 @@ class Ascent(Points):
         self.v[:], self.squares[:] = 0.0, 0.0
 
     def aim(self, key: Key, slope: EnergyGradient) -> None:
-        """Set the velocities to minus the projected gradient; the first step is one radian long."""
+        """Set the velocities to minus the projected gradient.
+
+        If no step was made yet, also set the step length, so that the fastest point moves by one
+        radian.
+        """
         self.rest()
         self.push(key, 0, slope.gradient, 1.0)
         if not self.time[0]:
             self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
 
     def climbed(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
-        """Move along the velocities until the energy falls, and return energy and gradient there.
+        """Move along the velocities by a step that reduces the energy; return energy and gradient.
 
-        Return the old slope if the energy does not fall for any step length.
+        Energy and gradient belong to the new points, or to the old points if no step length reduces
+        the energy.
         """
         before, toward, squares = self.x.copy(), self.v.copy(), self.squares.copy()
         steep = _ENOUGH * float(squares.sum())
@@ -116,7 +127,7 @@ class Ascent(Points):
         return {}
 
     def summary(self) -> Doubles:
-        """Return the topics' squared norms, (K,)."""
+        """Return the squared norm of each topic, (K,)."""
         x = self.x[:, : self.block.shape[1]]
         squared_norms: Doubles = (x * x).sum(axis=0)
         return squared_norms

@@ -1,8 +1,9 @@
-"""A learned Dirichlet parameter eta, common to all words and topics, drawn given these.
+"""Posterior draws of a learned Dirichlet parameter eta, which all words and topics share.
 
-A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.priors.ETA`; below
-the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
-leaves the distribution exactly invariant:
+A priori eta - `FLOAT_ETA` has an exponential distribution, such that eta has the mean
+`pysgrld.options.priors.ETA`. With a smaller eta, topics could not be stored in single precision.
+The logarithm of eta is updated by slice sampling (Neal 2003), which leaves the distribution exactly
+invariant:
 
 - `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). A
   probability at its floor in single precision is known only to lie below the floor: its factor is
@@ -32,18 +33,19 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
 #: Upper bound of eta.
 MOST = 1e6
-#: Width of the first interval of log eta in a slice, and of each extension of the interval.
+#: Width of the first interval for log(eta) in slice sampling, and of each extension of this
+#: interval.
 _WIDTH = 0.1
-#: Maximum number of points tried in a slice, which is never reached but guarantees that the loop
-#: ends.
+#: Maximum number of points tried in an update by slice sampling. It guarantees that the loop ends,
+#: and is never reached in practice.
 _TRIES = 200
-#: Number of topic rows in one sum of logarithms, which limits memory and fixes the order of
-#: summation.
+#: Number of rows of the topic matrix in one sum of logarithms. The number limits memory and fixes
+#: the order of summation.
 _TOGETHER = 4096
 
 
 class Concentration(BlockState[Any]):
-    """A learned eta; subclasses differ in the statistics that it is drawn from."""
+    """State of a learned Dirichlet parameter eta; subclasses draw eta from different statistics."""
 
     names = ("eta",)
     of_topics = "eta"
@@ -51,7 +53,7 @@ class Concentration(BlockState[Any]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Start at the prior mean, without drawing."""
+        """Create a state with eta at its prior mean; nothing is drawn."""
         del key
         return cls(block, threads, eta=np.array([block.prior]))
 
@@ -63,7 +65,7 @@ class Concentration(BlockState[Any]):
         return row
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
-        """Draw eta by slice sampling, given the function of its log likelihood."""
+        """Draw eta by slice sampling, given its log likelihood as a function of eta."""
         ordinals = np.arange(_TRIES + 2)
         u = core.uniforms(
             np.zeros(len(ordinals), np.int64),
@@ -74,7 +76,7 @@ class Concentration(BlockState[Any]):
             key.step,
         )
 
-        def log_density(x: float) -> float:  # the density of log eta
+        def log_density(x: float) -> float:  # This is the log density of log(eta).
             eta = math.exp(x)
             return log_likelihood(eta) - (eta - FLOAT_ETA) / (ETA - FLOAT_ETA) + x
 
@@ -83,10 +85,13 @@ class Concentration(BlockState[Any]):
 
 
 class GivenTopics(Concentration):
-    """A learned eta that is drawn given the topics."""
+    """A learned Dirichlet parameter eta that is drawn given the topics."""
 
     def step(self, key: Key, statistics: Floats, h: float) -> None:
-        """Draw eta given phi of all words, (V, Kp), with any padding; ``h`` is unused."""
+        """Draw eta given the topics' word probabilities; the step size ``h`` is unused.
+
+        ``statistics`` is phi of all words, (V, Kp), with any number of padding columns.
+        """
         del h
         v, k = self.block.hyper
         cells = v * k
@@ -110,16 +115,22 @@ class GivenTopics(Concentration):
 
 
 class GivenCounts(Concentration):
-    """A learned eta that is drawn given the whole corpus's topic counts, in whole tokens."""
+    """A learned Dirichlet parameter eta that is drawn given the whole corpus's topic counts.
+
+    The counts are whole tokens.
+    """
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw eta given the counts N_kw, with topics integrated out; ``h`` is unused."""
+        """Draw eta given the tokens of each word in each topic; the step size ``h`` is unused.
+
+        The topics are integrated out.
+        """
         del h
         v, k = self.block.hyper
         cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
         totals = cell_counts.sum(axis=0).tolist()
-        # log Gamma(eta + n) - log Gamma(eta) is the sum over j < n of log(eta + j); beyond[j] is
-        # the number of cells with n > j
+        # log Gamma(eta + n) - log Gamma(eta) is the sum over j < n of log(eta + j). beyond[j] is
+        # the number of counts n that are above j.
         beyond = np.bincount(cell_counts.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
         offsets = np.arange(len(beyond), dtype=np.float64)
 

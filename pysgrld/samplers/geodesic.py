@@ -1,4 +1,4 @@
-"""SGGMC and gSGNHT, stochastic-gradient geodesic Monte Carlo (Liu, Zhu and Song 2016).
+"""Stochastic-gradient geodesic Monte Carlo: SGGMC and gSGNHT (Liu, Zhu and Song 2016).
 
 A step of size eps is A B O B A (eq. 5 to 8): A follows geodesics for eps/2, B is friction for eps/2, and
 O is v <- v + Lambda(x) (-eps gradient + noise). Friction takes the fraction a = C eps of the velocity in
@@ -44,13 +44,13 @@ class GeodesicSettings(SamplerSettings):
 
 
 class Geodesic(Points):
-    """Points updated by stochastic-gradient geodesic Monte Carlo."""
+    """Points on spheres that are updated by stochastic-gradient geodesic Monte Carlo."""
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Make ``inner_steps`` integrator steps A B O B A of size ``h``."""
+        """Make ``inner_steps`` steps A B O B A of size ``h`` (see the docstring of the module)."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
-            # with a larger factor, velocities would soon overflow
+            # The exponent is limited, because velocities would soon overflow with a larger factor.
             damp = math.exp(min(-0.5 * self.friction(h), 700.0))
             self.drift(0.5 * h, damp)
             if part and settings.resample == "off":
@@ -58,20 +58,22 @@ class Geodesic(Points):
             else:
                 slope = statistics.drawn(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            if slope.noise is not None:  # subtract the minibatch noise
+            if slope.noise is not None:  # The variance of minibatch noise is subtracted.
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Update the friction for half a step of size ``h``, and return its amount per step."""
-        del h  # friction is constant
+        """Return the friction per step; a subclass may adapt it over half a step of size ``h``."""
+        del h  # The friction is constant.
         return float(self.block.settings.friction)
 
 
 class Thermostat(Geodesic):
-    """Points with a thermostat: friction grows when they move too fast, and falls when too slow.
+    """Points on spheres with a thermostat.
+
+    Friction grows while the points move too fast, and falls while they move too slowly.
 
     ``zeta`` (1,) is xi eps. The temperature is measured in the K (V - 1) intrinsic dimensions of the
     spheres: the ambient K V of the released code is wrong by V / (V - 1), a factor of 2 on a circle.
@@ -82,10 +84,13 @@ class Thermostat(Geodesic):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state as they are before the first step; xi starts at C."""
+        """Return the arrays of a new state; the friction xi starts at the constant C."""
         return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
-        """Adapt xi to the temperature for half a step of size ``h``; xi may become negative."""
+        """Adapt the friction xi to the temperature over half a step; return xi times the step.
+
+        xi may become negative.
+        """
         self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h
         return float(self.zeta[0])

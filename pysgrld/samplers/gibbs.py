@@ -22,10 +22,13 @@ from pysgrld.types import Block, Floats, Key
 
 
 class LogConjugate(LogRows):
-    """Topics, stored as logarithms, that every step redraws."""
+    """Topics of blocked Gibbs sampling, stored as logarithms.
+
+    Each step draws all topics again.
+    """
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional distribution; ``h`` is unused."""
+        """Draw all topics from their conditional distribution; the step size ``h`` is unused."""
         del h
         transition(
             key,
@@ -38,13 +41,16 @@ class LogConjugate(LogRows):
 
 
 class Conjugate(RowsOrLogs):
-    """Topics, stored as rows, that every step redraws."""
+    """Topics of blocked Gibbs sampling, stored as unnormalised rows.
+
+    Each step draws all topics again.
+    """
 
     logs = LogConjugate
     held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional distribution; ``h`` is unused."""
+        """Draw all topics from their conditional distribution; the step size ``h`` is unused."""
         del h
         self.step_by(core.simplex_scir, key, statistics, h=math.inf)
 
@@ -72,18 +78,18 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
 
 
 class Mean(Rows):
-    """Topics' expectation given the topics of all tokens."""
+    """Topics of collapsed Gibbs sampling, stored as their expectation given all tokens' topics."""
 
-    _statistics: Counts | None = None  # counts of the last step
+    _statistics: Counts | None = None  # These are the counts of the last step.
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution used by `drawn`, or None if `drawn` uses logarithms."""
+        """Return the distribution from which `drawn` draws, or None if it uses logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicLaw(key, self._statistics)
 
     def drawn(self, key: Key) -> Floats:
-        """Draw phi from its conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
+        """Draw all topics from their conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
         law = self.law(key)
         return (
             self._drawn_by_logarithms(key) if law is None else draw(law, self.block, self.threads)
@@ -97,7 +103,7 @@ class Mean(Rows):
         return LogConjugate(self.block, self.threads, log_g=log_g).rows()
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Set g to eta + n; ``h`` is unused."""
+        """Set the rows g to eta plus the counts n; the step size ``h`` is unused."""
         del h
         self.step_by(core.simplex_relax, key, statistics, h=math.inf)
         self._statistics = statistics
@@ -106,6 +112,6 @@ class Mean(Rows):
         """Return a copy that does not change while this state is updated."""
         copy = super().as_it_stands()
         if self._statistics is not None:
-            counts = self._statistics.counts.copy()  # the next sweep overwrites the counts
+            counts = self._statistics.counts.copy()  # The next sweep overwrites the counts.
             copy._statistics = self._statistics._replace(counts=counts)
         return copy

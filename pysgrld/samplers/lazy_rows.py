@@ -1,4 +1,4 @@
-"""Lazy rows: a word's row is brought up to date only when it is next read.
+"""Lazy rows: the row of a word in the topic matrix is brought up to date only when it is read.
 
 CIR transitions of constant shape compose exactly, and a word that is absent from a minibatch has
 shape eta in every topic: all the steps that it missed are one step of their total length, drawn
@@ -35,22 +35,26 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 #: Number of iterations after which all rows are brought up to date, so that rounding errors and
 #: missing noise do not accumulate in the sums.
 RENEW = 1000
-#: Minimum s_k at which lazy rows may use the conditional mean; its relative error is then 3 %.
+#: Minimum sum s_k of a topic at which the conditional mean may replace the sum. The relative error
+#: of the mean is then 3 %.
 DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Rows that may be lazy; samplers differ in two of the kernels."""
+    """Topics stored as rows, one for each word, that may be updated later than other rows.
+
+    The subclass for a sampler sets the kernels ``step_all`` and ``step_some``.
+    """
 
     names = ("g", "sums", "last", "now")
     held = ("g", "last")
-    #: Kernels: the first steps all rows by the same length, the second the listed rows by
-    #: individual lengths.
+    #: Kernels: ``step_all`` updates all rows with the same step length, ``step_some`` updates the
+    #: listed rows, each with its own step length.
     step_all: ClassVar[Callable[..., None]]
     step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
-    #: Whether all rows are up to date in the iteration begun by `catch_up`.
+    #: Whether `catch_up` has brought all rows up to date in this iteration.
     _none_waits = True
 
     @classmethod
@@ -62,9 +66,12 @@ class LazyRows(Rows):
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Update the rows of the minibatch's words, which must be up to date; others stay behind.
+        """Update the rows of the minibatch's words; other words' rows are updated when read.
 
-        While some topic is small, all rows are stepped; `catch_up` has then made all rows current.
+        `catch_up` must have brought the rows of the minibatch's words up to date.
+
+        While the sum of a topic is small, all rows are updated; `catch_up` has then brought all
+        rows up to date.
         """
         v, k = self.block.shape
         if self._none_waits and self._some_small():
@@ -72,7 +79,7 @@ class LazyRows(Rows):
             self.now += h
             self.last[:] = self.now
             return
-        eta = float(np.float32(self.block.prior))  # in the kernel's precision
+        eta = float(np.float32(self.block.prior))  # The kernel uses single precision.
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         together(
             self.peers,
@@ -87,7 +94,10 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, or all rows if they are due."""
+        """Bring the rows of ``words`` up to date, or all rows if their renewal is due.
+
+        All rows are renewed every `RENEW` iterations, and if the sum of a topic is small.
+        """
         self._none_waits = key.step % RENEW == 0 or self._some_small()
         self._bring(key, self._waiting() if self._none_waits else words)
 
@@ -104,10 +114,10 @@ class LazyRows(Rows):
         return super().last_look(key)
 
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
-        """Return up-to-date copies of the given words' rows, (R, Kp), or of all rows, and the sums.
+        """Return up-to-date copies of the given words' rows, or of all rows, and the topics' sums.
 
-        The draws have a separate purpose in random keys. The sums are corrected by the new draws, so a
-        copy of all rows has exact sums.
+        The rows are (R, Kp). Their draws use other random numbers than `catch_up`. The sums are
+        corrected by the new draws, so a copy of all rows has exact sums.
         """
         if words is None:
             words = np.arange(len(self.g), dtype=np.int32)
@@ -117,7 +127,7 @@ class LazyRows(Rows):
         return g, sums
 
     def waited(self) -> Doubles:
-        """Return the step time by which each row is behind, (V,)."""
+        """Return the total length of the steps that each row has missed, (V,)."""
         return self.now - self.last
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -142,13 +152,16 @@ class LazyRows(Rows):
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
     def _bring(self, key: Key, words: Int32s) -> None:
-        """Step the given words' rows, without counts, by the time that they are behind; fix the sums."""
+        """Update the given words' rows by the steps that they have missed, and correct the sums.
+
+        In these steps a row has no counts.
+        """
         arguments = self._missed(key, words, core.Purpose.catch_up_pass)
         together(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
-        """Return kernel arguments to step rows by the time that they are behind."""
+        """Return kernel arguments to update rows by the steps that they have missed."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.arguments(key, nothing) | {
             "counts": None,
@@ -158,15 +171,15 @@ class LazyRows(Rows):
 
 
 class LazyWarmUp(LazyRows):
-    """Lazy rows during the noise-free warm-up, which follow the mean of the CIR transition."""
+    """Lazy rows in the noise-free warm-up, in which a step goes to the mean of a CIR transition."""
 
     step_all = staticmethod(core.simplex_relax)
     step_some = staticmethod(core.simplex_relax_rows)
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state of the actual sampler, with all rows up to date."""
+        """Bring all rows up to date, and return the state from which sampling starts."""
         words = self._waiting()
-        self._bring(Key(0, 0, 0), words)  # the warm-up draws nothing
+        self._bring(Key(0, 0, 0), words)  # The key is not used, because the warm-up draws nothing.
         return super().after_warm_up()
 
 

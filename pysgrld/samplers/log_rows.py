@@ -1,9 +1,9 @@
-"""Topics as logarithms of unnormalised rows, which can represent values of any size.
+"""Topics stored as logarithms of unnormalised word weights, which may be arbitrarily small.
 
-``log_g`` (V, K) float64. A Gamma(0.01) variate is below the smallest float32 with probability 0.36. For
-training that is harmless down to eta = 0.01: a cell flushed to zero and the same cell kept exactly have
-the same next state up to events of probability below 1e-38. For a smaller eta, samplers that explore the
-sparse tail keep logarithms. Only this module states this rule.
+``log_g`` (V, K) float64 are the logarithms. A Gamma(0.01) variate is below the smallest float32
+with probability 0.36. For training that is harmless down to eta = 0.01: if such a value becomes 0,
+the next state is the same, up to events of probability below 1e-38. For a smaller eta, samplers
+that explore the sparse tail keep logarithms. Only this module states this rule.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ from pysgrld.samplers.rows import Rows, drawn
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
-#: Smallest eta for which float32 rows are exact enough.
+#: Smallest Dirichlet parameter eta for which single precision is exact enough to store topics.
 FLOAT_ETA = 0.01
 
 
 def log_sums(log_g: Doubles) -> Doubles:
-    """Return the logs of the row sums of exp(log_g), (K,)."""
+    """Return the logarithm of each topic's sum of exp(log_g) over all words, (K,)."""
     top = log_g.max(axis=0)
     return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
 def shapes(counts: Counts, block: Block) -> Doubles:
-    """Return the gamma shapes a_kw = eta + N_kw as a dense matrix, (V, K)."""
+    """Return the gamma shape eta + N_kw of each word in each topic, (V, K).
+
+    N_kw is the estimated number of the word's tokens in the topic.
+    """
     v, k = block.shape
     a = np.full((v, k), block.prior)
     a[counts.rows] += counts.counts[:, :k] * counts.factor
@@ -47,7 +50,9 @@ def transition(
     threads: int,
     kappa: Doubles | None = None,
 ) -> None:
-    """Make one CIR transition of logarithms in place, exact for any length, even infinite.
+    """Make one Cox-Ingersoll-Ross (CIR) transition of logarithms in place.
+
+    The transition is exact for any length, even an infinite one.
 
     Kernel: cpp/kernels/simplex_scir_log.cpp (Baker et al. 2018, section 2.3).
 
@@ -71,20 +76,23 @@ def transition(
 
 
 class LogRows(BlockState[Counts]):
-    """Logarithms of unnormalised rows in double precision; samplers differ in `step`."""
+    """Topics stored as logarithms in double precision; subclasses for samplers differ in `step`."""
 
     names = ("log_g",)
     log_g: Doubles
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start at the logs of the rows from which `Rows` would start in single precision."""
+        """Draw initial rows in single precision, as `Rows` does, and convert them to logarithms."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return LogWarmUp(block, threads, cls, log_g=log_g)
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of the given words, floored so that each token can have some topic."""
+        """Return the probabilities phi of the given words in each topic, with a small lower bound.
+
+        Because of the bound, each token can have some topic.
+        """
         k = self.block.shape[1]
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
@@ -98,10 +106,10 @@ class LogRows(BlockState[Counts]):
 
 
 class LogWarmUp(LogRows):
-    """Logarithms during the noise-free warm-up, which follow the mean of the CIR transition."""
+    """Logarithms in the noise-free warm-up: a step goes to the mean of a CIR transition."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
+        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""
         del key
         towards = log(shapes(statistics, self.block)) + math.log(-math.expm1(-h))
         self.log_g = logaddexp(self.log_g - h, towards)
@@ -111,7 +119,7 @@ LogRows.warm_up = LogWarmUp
 
 
 class RowsOrLogs(Rows):
-    """Rows, or logarithms of rows if eta is too small for single precision."""
+    """Topics stored as rows, or as logarithms if eta is too small for single precision."""
 
     logs: ClassVar[type[LogRows]]
 

@@ -1,8 +1,8 @@
-"""Topics as points on spheres, with velocities: the state of all samplers on spheres.
+"""Topics as points on spheres with velocities, which is the state of all samplers on spheres.
 
-``x`` (V, Kp) float64, word-major: column k is a unit vector; ``v`` of the same shape, column k tangent
-to the sphere at x_k. Columns beyond K are 0. Geodesics are followed exactly, and rounding is taken out
-after each (`run_sphere_drift` in cpp/drivers/sphere.cpp).
+``x`` (V, Kp) float64, word-major: column k is a unit vector. ``v`` has the same shape: column k is
+tangent to the sphere at x_k. Columns beyond K are 0. Geodesics are followed exactly, and rounding
+errors are removed after each geodesic (`run_sphere_drift` in cpp/drivers/sphere.cpp).
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from pysgrld.core import core, padded
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Parts of an iteration's noise used for initial positions and velocities, but in no step.
+#: Values of ``part`` in `Points.push` for the noise of initial positions and of initial velocities.
+#: No step uses these values.
 _START, _PACE = 2**31, 2**31 + 1
 
 
 class Points(BlockState[Potential]):
-    """Points updated by a sampler; samplers differ in `step`.
+    """Topics as points on spheres; subclasses for samplers differ in `step`.
 
     Parameters
     ----------
@@ -46,7 +47,10 @@ class Points(BlockState[Potential]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> Self:
-        """Draw points around the centre, normalise(m + z/sqrt(V)), and velocities at temperature 1."""
+        """Draw initial points around a centre, and initial velocities at temperature 1.
+
+        A point is m + z / sqrt(V), scaled to length 1, with m the centre and z ~ N(0, 1).
+        """
         v, k = block.shape
         state = cls(block, threads, **cls.new_arrays(block))
         state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
@@ -58,7 +62,7 @@ class Points(BlockState[Potential]):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state as they are before the first step."""
+        """Return the arrays of a new state, with their values before the first step."""
         v, k = block.shape
         kp = padded(k)
         return {
@@ -101,7 +105,10 @@ class Points(BlockState[Potential]):
         sd: float | Doubles | None = None,
         damp: float = 1.0,
     ) -> None:
-        """Set v to damp (v + Lambda(x) (-time gradient + sd z)), z ~ N(0, 1).
+        """Change the velocities by a gradient and by noise, then multiply them by ``damp``.
+
+        v <- damp (v + Lambda(x) (-time gradient + sd z)), with z ~ N(0, 1) and Lambda(x) the
+        projection onto the tangent space at x.
 
         The gradient is overwritten.
 
@@ -140,14 +147,14 @@ class Points(BlockState[Potential]):
     # ---- reading
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the rows of the given words (None: all) in single precision."""
+        """Return the points' rows for the given words, or all rows if None, in single precision."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:
-        """Add the points to ``total``, which thus points in the mean direction."""
+        """Add the points to ``total``, so that ``total`` points in their mean direction."""
         total += self.x
 
     def figures(self) -> dict[str, float]:
-        """Return the temperature, the mean squared velocity of a topic per dimension."""
+        """Return the temperature, which is the mean squared velocity of a topic per dimension."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}

@@ -1,6 +1,7 @@
-"""Topics as unnormalised rows, which is the state of most simplex samplers, and their warm-up.
+"""Topics stored as unnormalised rows, the state of most samplers on the simplex, and its warm-up.
 
-``g`` (V, Kp) float32, phi_kw = g_kw / s_k; ``sums`` (Kp,) float64, the s_k.
+``g`` (V, Kp) float32 has a row for each word, with phi_kw = g_kw / s_k. ``sums`` (Kp,) float64 are
+the sums s_k over words.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 def totals(statistics: Counts, block: Block) -> Doubles:
-    """Return N_k, (K,), the exact sums of the integer counts N_kw over words, times the factor."""
+    """Return the estimated number N_k of the corpus's tokens in each topic, (K,).
+
+    Integer counts are summed, which is exact, and then multiplied by the factor.
+    """
     counts: Doubles = statistics.counts.sum(axis=0)[: block.shape[1]] * statistics.factor
     return counts
 
 
 def drawn(key: Key, block: Block, threads: int, peers: Peers | None = None) -> dict[str, Array]:
-    """Draw initial rows: Gamma(1) variates times tokens / (K V), or times 1 if tokens are unknown."""
+    """Draw initial rows: Gamma(1) variates times the mean number of tokens of a word in a topic.
+
+    The factor is at least the prior, and 1 if the number of tokens is unknown.
+    """
     v, k = block.shape
     scale = max(block.prior, block.mass / (v * k)) if block.mass else 1.0
     return started(core.simplex_start, key, block, threads, peers, scale=scale)
@@ -60,10 +67,10 @@ def started(
 
 
 def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
-    """Return zeros in single precision, for which a process with peers uses memory for its rows only.
+    """Return a matrix of zeros that only uses memory for the rows that this process will write.
 
-    Memory is allocated page by page as it is written. The pages here are small, as most large pages
-    would have rows of several processes.
+    Memory is allocated page by page as it is written. With several processes, pages are small,
+    because most large pages would have rows of several processes.
     """
     if peers is None or rows == 0:
         return core.zeros(rows, columns, "float32")
@@ -76,9 +83,9 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
 def together(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that writes rows; each process writes its own rows.
+    """Call a kernel that writes rows; each process writes the rows that it owns.
 
-    A unit of rows is stepped in the same way on every process, and the contributions of the units
+    A unit of rows is updated in the same way on every process, and the contributions of the units
     to the sums are added in a fixed order. Results therefore do not depend on the number of
     processes.
 
@@ -103,7 +110,7 @@ def together(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    # the remaining rows are the processes' error flags
+    # The rows after ``units`` are error flags, one for each process.
     added, wrong = (contributions[:units], None)
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
@@ -117,18 +124,18 @@ def together(
 
 
 class FromRows(BlockState[Counts]):
-    """A state from which sampling starts after a warm-up with rows."""
+    """Base class of states with a warm-up in which topics are stored as unnormalised rows."""
 
     @classmethod
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows for the warm-up, after which they become a state of this class."""
+        """Draw rows for the warm-up; they become a state of this class after the warm-up."""
         return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
 
 
 class Rows(FromRows):
-    """Unnormalised rows in single precision; samplers differ in `step`."""
+    """Topics stored as unnormalised rows in single precision; subclasses differ in `step`."""
 
     names: ClassVar[tuple[str, ...]] = ("g", "sums")
     of_topics = "sums"
@@ -138,22 +145,22 @@ class Rows(FromRows):
     def step_by(
         self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
     ) -> None:
-        """Step all rows of this process with a kernel."""
+        """Update all rows that this process owns with a compiled kernel."""
         together(self.peers, kernel, anew=True, **self.arguments(key, counts), **options)
 
     def sum_anew(self) -> None:
-        """Recompute the sums from the rows, by a step of length 0."""
+        """Recompute the topics' sums from the rows, by a step of length 0."""
         nothing = Counts(np.zeros(0, np.int32), np.zeros((0, self.g.shape[1]), np.int64), 0.0)
         self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def all_counts(self, counts: Counts) -> dict[str, Any]:
-        """Return the kernel argument with the totals of all counts, if several processes own rows."""
+        """Return a kernel argument with each topic's total count, if processes share rows."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.total(counts.counts.sum(axis=0))}
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments that all kernels for stepping all rows have in common."""
+        """Return the arguments common to all kernels that update all rows."""
         return {
             "g": self.g,
             "sums": self.sums,
@@ -169,9 +176,9 @@ class Rows(FromRows):
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:
-        """Return the arguments that all kernels for reading rows have in common.
+        """Return the arguments common to all kernels that read rows.
 
-        Every iteration reuses the memory of the last one.
+        The kernels write to memory that every iteration reuses.
         """
         return {
             "g": self.g,
@@ -183,20 +190,30 @@ class Rows(FromRows):
         }
 
     def rows(self, words: Int32s | None = None, out: Floats | None = None) -> Floats:
-        """Return phi of the given words, in ``out`` if given, floored so that any token has a topic."""
+        """Return the probabilities phi of the given words in each topic, with a small lower bound.
+
+        Because of the bound, each token can have some topic. The result is written to ``out``, if
+        given.
+        """
         return core.simplex_phi(**self.reading(words), out=out)
 
     def last_look(self, key: Key) -> Floats:
-        """Return phi of all words, overwriting the memory of the rows."""
+        """Return the probabilities phi of all words in the memory of the rows.
+
+        The state must not be used any more.
+        """
         del key
         return self.rows(out=self.g)
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return the given words' rows for sampling documents, in ``out`` or in the state's memory."""
+        """Return the given words' rows for sampling documents.
+
+        The result is written to ``out``, or else to scratch memory of the state.
+        """
         return self.rows(words, out)
 
     def add_to(self, total: Doubles) -> None:
-        """Add phi of all words to ``total``, (V, Kp)."""
+        """Add the probabilities phi of all words to ``total``, (V, Kp)."""
         core.simplex_add_phi(
             total=total,
             g=self.g,
@@ -208,12 +225,15 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Return the step time by which each row is behind, (V,), or None if no row is lazy."""
+        """Return the total length of the steps that each row has missed, (V,).
+
+        Return None if no row is lazy.
+        """
         return None
 
 
 class WarmUp(Rows):
-    """Rows during the noise-free warm-up, which follow the mean of the CIR transition.
+    """Rows in the noise-free warm-up: a step goes to the mean of a CIR transition.
 
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
     """
@@ -221,7 +241,7 @@ class WarmUp(Rows):
     held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
+        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""
         self.step_by(core.simplex_relax, key, statistics, h=h)
 
 

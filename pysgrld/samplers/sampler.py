@@ -1,4 +1,4 @@
-"""A sampler as a row of a table: its description, its options, and how its states are made.
+"""Class that describes a sampler: its name, its options, and the class of its states.
 
 Neither NumPy nor the compiled core is imported here: help lists the samplers and must be instant.
 """
@@ -52,7 +52,7 @@ class SamplerFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """Settings of a sampler without options; base class of all settings.
+    """Base class of samplers' settings; also the settings of a sampler without options.
 
     A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
     of its sampler; only the sampler reads them.
@@ -67,7 +67,7 @@ class SamplerSettings:
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Return the settings that options give for a corpus.
+        """Return a sampler's settings for a corpus, given the values of its options.
 
         Parameters
         ----------
@@ -94,11 +94,11 @@ class SamplerSettings:
 
     @property
     def arrays(self) -> int:
-        """Number of a state's arrays that have the size of the topics."""
+        """Number of arrays of a state that are as large as the topic matrix."""
         return 1
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return the rate of an average topic's process, for N training tokens.
+        """Return the rate of an average topic's stochastic process, in a corpus of N tokens.
 
         The effect of minibatch noise on the posterior's width depends on the rate times the step.
         """
@@ -108,7 +108,9 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler of global parameters: a row of `pysgrld.samplers.SAMPLERS`, of plain values only.
+    """Description of a sampler of global parameters such as topics, by plain values only.
+
+    The values of `pysgrld.samplers.SAMPLERS` are objects of this class.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ class Sampler:
         return cast("type[SamplerSettings]", getattr(import_module(self.module), self.settings))
 
     def resolved(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
-        """Return the settings that options give for a corpus; see `SamplerSettings.resolved`.
+        """Return the sampler's settings for a corpus; see `SamplerSettings.resolved`.
 
         Parameters
         ----------
@@ -196,7 +198,7 @@ class Sampler:
     def start(
         self, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Any]:
-        """Draw a block's state at the first iteration of a chain.
+        """Draw the initial state of a block, which is a group of parameters, for a chain.
 
         Parameters
         ----------
@@ -218,7 +220,9 @@ class Sampler:
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
     ) -> BlockState[Any]:
-        """Create a block's state from a checkpoint's arrays, to read it without a chain.
+        """Create the state of a block from a checkpoint's arrays, to read it without a chain.
+
+        A block is a group of parameters that the sampler updates together.
 
         Parameters
         ----------
@@ -238,7 +242,7 @@ class Sampler:
         return states.restored(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return the class of a block's states, and the block with default settings if it has none."""
+        """Return the class of a block's states, and the block; its default settings are added."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

@@ -32,30 +32,33 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Key
 
-#: Rows are lazy if the vocabulary has at least this multiple of a minibatch's distinct words,
+#: Rows are lazy only if the vocabulary has at least this multiple of a minibatch's distinct words.
 LAZY_FROM = 2.0
-#: and if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`; while a topic
-#: is small, all rows are stepped and nothing would be saved.
+#: Rows are lazy only if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`.
+#: While a topic has less mass, all rows are updated and lazy rows would save nothing.
 LAZY_SCALE = 5.0
-#: A minibatch's token counts as c tokens after a step, with c the mean number of tokens per word,
-#: N/V, divided by this number;
+#: Divisor for the default step size. A token of a minibatch counts as c tokens after a step, and c
+#: is the mean number of tokens per word, N/V, divided by this number.
 OF_A_WORD = 12.0
-#: c is at least this number, as chains otherwise forget slowly,
+#: Minimum of c, because chains forget slowly with a smaller c.
 FEWEST_TOKENS = 2.0
-#: and at most this number, unless the step would then be below 0.02 (docs/internals/defaults.md).
+#: Maximum of c, unless the step would then be below 0.02 (docs/internals/defaults.md).
 MOST_TOKENS = 10.0
 
 
 @dataclass(frozen=True)
 class ScirSettings(SamplerSettings):
-    """Settings of SCIR: the rate of a topic's process, and whether rows are lazy."""
+    """Settings of SCIR: the rate of its CIR processes, and whether rows are lazy.
+
+    Lazy rows are updated only when a minibatch reads them.
+    """
 
     cir_rate: Literal["paper", "natural"] = "paper"
     lazy: Literal["on", "off"] = "off"
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Decide whether rows are lazy, if the option does not.
+        """Return the settings for a corpus; for ``lazy`` = "auto", decide whether rows are lazy.
 
         The decision follows from counts of words, never from a clock.
 
@@ -84,17 +87,19 @@ class ScirSettings(SamplerSettings):
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows are lazy."""
+        """Whether rows are lazy, that is, updated only when a minibatch reads them."""
         return self.lazy == "on"
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return 1, or an average topic's natural rate 1 + N_k/s_k, where s_k = V eta."""
+        """Return an average topic's rate: 1, or the natural rate 1 + N_k/s_k with s_k = V eta."""
         v, k = block.shape
         return 1.0 + tokens / (k * v * block.prior) if self.cir_rate == "natural" else 1.0
 
 
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
-    """Return a constant step c B/D, at most 1, which is shorter for the natural rate.
+    """Return a constant step size, which is proportional to a minibatch's fraction of the corpus.
+
+    It is c B/D, at most 1, and is divided by the average rate if the rate is natural.
 
     A token of a minibatch counts as c tokens after the step, which must be few compared with the
     word's own tokens. c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`. Above these, c is
@@ -110,18 +115,21 @@ def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
 
 
 class LogCir(LogRows):
-    """Logarithms updated by CIR transitions."""
+    """Topics stored as logarithms, updated by CIR transitions."""
 
     @classmethod
     def after(cls, warm: LogRows) -> Self:
-        """Scale topics with the natural rate so that they sum to V eta; phi does not change."""
+        """Start sampling after a warm-up; with the natural rate, scale each topic to the sum V eta.
+
+        The probabilities phi do not change.
+        """
         if warm.block.settings.cir_rate == "natural":
             total = warm.block.shape[0] * warm.block.prior
             warm.log_g += math.log(total) - log_sums(warm.log_g)
         return super().after(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one CIR transition of length ``h`` with shapes eta + N_kw."""
+        """Make one CIR transition of length ``h``, with gamma shape eta + N_kw for each word."""
         kappa = None
         if self.block.settings.cir_rate == "natural":
             ratio = totals(statistics, self.block) * exp(-log_sums(self.log_g))
@@ -138,19 +146,22 @@ class LogCir(LogRows):
 
 
 class Cir(RowsOrLogs):
-    """Rows updated by CIR transitions, lazily if the settings say so and all reads are by word."""
+    """Topics stored as rows, updated by CIR transitions."""
 
     logs = LogCir
     held = ("g",)
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of lazy rows if the settings choose it and all reads are by word."""
+        """Return the class of lazy rows if the settings request it and all reads are by word."""
         return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Scale topics with the natural rate so that they sum to V eta; phi does not change."""
+        """Start sampling after a warm-up; with the natural rate, scale each topic to the sum V eta.
+
+        The probabilities phi do not change.
+        """
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
             rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior
@@ -159,7 +170,10 @@ class Cir(RowsOrLogs):
         return super().after(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one CIR transition of length ``h`` with shapes eta + N_kw, exact for any ``h``."""
+        """Make one CIR transition of length ``h``, with gamma shape eta + N_kw for each word.
+
+        The transition is exact for any ``h``.
+        """
         if self.block.settings.cir_rate == "natural":
             totals = self.all_counts(statistics)
             self.step_by(core.simplex_scir_natural, key, statistics, h=h, **totals)
@@ -168,7 +182,7 @@ class Cir(RowsOrLogs):
 
 
 class LazyCir(LazyRows):
-    """Rows whose CIR transitions are made when they are read."""
+    """Topics stored as lazy rows: the CIR transitions of a row are made when the row is read."""
 
     step_all = staticmethod(core.simplex_scir)
     step_some = staticmethod(core.simplex_scir_rows)

@@ -1,4 +1,4 @@
-"""Seed words of topics, as prior counts that are added to the prior eta for single words.
+"""Seed words of topics, as prior counts that are added to the Dirichlet prior of these words.
 
 Dirichlet parameters eta + c are the parameters eta after a document of c tokens with known topics.
 Every minibatch contains that document, unscaled: c is added to the estimated counts of the corpus, so
@@ -18,7 +18,9 @@ ELSEWHERE = 0.01
 
 
 def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
-    """Add seed counts to a minibatch's counts, as whole numbers of a small enough unit.
+    """Add the prior counts of seed words to a minibatch's counts, as integers.
+
+    The integers have a unit that is small enough for prior counts.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Count
 
 
 def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
-    """Change initial rows such that almost all tokens of a seed word are in its topic.
+    """Change initial rows such that almost all tokens of a seed word are in the word's topic.
 
     The rows are changed in place; each process changes the rows that it owns. The
     start is no part of the posterior. After a random start, a small prior would often have no effect,
@@ -55,7 +57,7 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
 
 
 def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
-    """Return the seeds in this process's own rows; a single process owns all rows.
+    """Return the seed words that this process owns; a single process owns all words.
 
     Parameters
     ----------

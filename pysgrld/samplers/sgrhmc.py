@@ -26,18 +26,18 @@ class HamiltonianSettings(SamplerSettings):
 
     @property
     def arrays(self) -> int:
-        """Number of arrays with the size of the topics, here rows and momenta."""
+        """Number of arrays that are as large as the topic matrix, here rows and momenta."""
         return 2
 
 
 def default_step(facts: SamplerFacts, settings: HamiltonianSettings) -> Steps:
-    """Return a constant step after a warm-up, or a decaying step without one."""
+    """Return a constant step size after a warm-up, or a decaying one without a warm-up."""
     del settings
     return (0.2, 1.0, 0.0) if facts.warm_up > 0 else (0.2, 1000.0, 0.55)
 
 
 class Hamiltonian(Rows):
-    """Rows with momenta."""
+    """Topics stored as rows with momenta, updated by Riemannian Hamiltonian Monte Carlo."""
 
     names = ("g", "sums", "momenta")
     held = ("g", "momenta")
@@ -45,7 +45,7 @@ class Hamiltonian(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue from the same rows, with zero momenta."""
+        """Start sampling with the rows of the warm-up and zero momenta."""
         momenta = untouched(len(warm.g), warm.g.shape[1], warm.peers)
         return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
 

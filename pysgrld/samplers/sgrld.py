@@ -15,23 +15,31 @@ from pysgrld.types import Doubles, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a small constant step after a warm-up; without one, a decaying step as in the paper."""
+    """Return a constant step size after a warm-up, or a decaying one without a warm-up.
+
+    The decaying one is the paper's.
+    """
     del settings
     return (0.002, 1.0, 0.0) if facts.warm_up > 0 else (0.01, 1000.0, 0.6)
 
 
 class Langevin(Rows):
-    """Rows updated by reflected Langevin steps."""
+    """Topics stored as rows, updated by Langevin steps that are reflected at 0."""
 
     held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the step g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z| from the old state."""
+        """Make a Langevin step of all rows, reflected at 0.
+
+        g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, with N the estimated counts, N_k
+        and s_k the sums of N and g over words, and z ~ N(0, 1). All terms on the right are of the
+        old state.
+        """
         totals = self.all_counts(statistics)
         self.step_by(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
-        """Return h (V eta + N_k) / s_k, (K,), the fraction of phi that a step replaces."""
+        """Return the fraction h (V eta + N_k) / s_k of each topic that a step replaces, (K,)."""
         v, k = self.block.shape
         share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
         return share

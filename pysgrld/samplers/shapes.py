@@ -1,10 +1,11 @@
-"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), updated given tables and rates.
+"""Samplers of gamma shapes r_k, which have the prior Gamma(gamma0 / K, 1/c0).
 
-They are r of deep LDA's top layer, and a learned alpha of LDA.
+The shapes are r of deep LDA's top layer, or a learned alpha of LDA.
 
 Given X_k tables and the sum Q of the documents' q, r_k is Gamma(gamma0/K + X_k, 1/(c0 + Q)) (Zhou,
-Cong and Chen 2016). Minibatch samplers take a preconditioned Langevin step towards that, whatever
-moves the topics (Cong et al. 2017, eq. 17 and 19); full-batch Gibbs draws it, and gamma0 and c0 too.
+Cong and Chen 2016). With minibatches, shapes take a preconditioned Langevin step towards that
+distribution, for every sampler of the topics (Cong et al. 2017, eq. 17 and 19). With full-batch
+Gibbs sampling, r_k is drawn from it, and gamma0 and c0 are drawn, too.
 
 Arrays: ``r`` (Kp,) float64; ``m`` (1,) and ``updates`` (1,), the running scale of Q; ``gamma0``,
 ``c0`` (1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2), or (c0,) if gamma0
@@ -25,7 +26,7 @@ from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Minimum shape, so that the square root in a step's noise does not stay 0.
+#: Minimum of a shape. At a shape of 0, a step would have no noise.
 LEAST = 1e-30
 
 
@@ -46,7 +47,7 @@ class ShapesSettings(SamplerSettings):
 
 
 class Shapes(BlockState[Counts]):
-    """Shapes updated by Langevin steps."""
+    """Gamma shapes that are updated by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
     of_topics = "r"
@@ -58,7 +59,7 @@ class Shapes(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start each r_k at its prior mean, without drawing."""
+        """Create a state with each shape r_k at its prior mean; nothing is drawn."""
         del key
         k = block.shape[1]
         r = np.zeros(padded(k))
@@ -80,7 +81,7 @@ class Shapes(BlockState[Counts]):
         check_prior(f"{self.block.name}.r", self.r[: self.block.shape[1]])
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the vector r itself, (Kp,) float32."""
+        """Return the vector of shapes r, (Kp,) float32."""
         del words
         return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
 
@@ -104,11 +105,12 @@ class Shapes(BlockState[Counts]):
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
     def pace(self, topic_pace: Pace, statistics: Counts) -> float:
-        """Return the step size min(1, h * level) * B/D, given the topics' step h.
+        """Return the step size of the shapes, which depends on the step size h of the topics.
 
-        Shapes are one vector for the whole corpus. With the factor B/D they move as much as topics do,
-        and the noise of minibatches does not move them much. The level is left out if steps are
-        relative, and in the warm-up; published settings leave out B/D.
+        The step size is min(1, h * level) * B/D. Shapes are one vector for the whole corpus. With
+        the factor B/D they move as much as topics do, and the noise of minibatches does not move
+        them much. The factor ``statistics.level`` is omitted if steps are relative, and in the
+        warm-up; published settings omit B/D.
 
         A learned alpha has its own step size for every sampler of topics: 0 in the warm-up, so that no
         topic dies before it is formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k
@@ -128,7 +130,7 @@ class WarmShapes(Shapes):
     """Shapes during the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
+        """Make a step of all shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 
@@ -140,12 +142,12 @@ class ConjugateShapes(Shapes):
     """Shapes drawn from their conditional distribution, given the whole corpus."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw c0, gamma0 and r, in this order; ``h`` is unused."""
+        """Draw the prior's c0 and gamma0, then the shapes r; the step size ``h`` is unused."""
         del h
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
         x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
-        if len(self.block.hyper) > 1:  # otherwise gamma0 and c0 are fixed
+        if len(self.block.hyper) > 1:  # Otherwise gamma0 and c0 are fixed.
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs

@@ -22,7 +22,10 @@ from pysgrld.types import Doubles, Floats, Int32s, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a step that is stable for an average topic, by the dual's curvature (Hsieh et al. 2018)."""
+    """Return a step size that is stable for an average topic.
+
+    The bound follows from the curvature of the dual (Hsieh et al. 2018).
+    """
     del settings
     curvature = facts.words * facts.eta + facts.tokens / facts.topics
     return (min(0.5 / curvature, 0.01), 1000.0, 0.55)
@@ -41,7 +44,10 @@ class Dual(FromRows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Convert rows to dual coordinates; phi does not change."""
+        """Start sampling with the rows of the warm-up, converted to dual coordinates.
+
+        The probabilities phi do not change.
+        """
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
         g = warm.g[:, :k]
@@ -57,7 +63,11 @@ class Dual(FromRows):
         return cls(warm.block, warm.threads, y=y, log_sums=log_sums)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the step y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last y stays 0."""
+        """Make a Langevin step of the dual coordinates y.
+
+        y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z, with N the estimated counts, N. their
+        sums over words, and z ~ N(0, 1). The last y of a topic stays 0.
+        """
         v, k = self.block.shape
         core.simplex_smld(
             y=self.y,
@@ -77,7 +87,7 @@ class Dual(FromRows):
         )
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of the given words."""
+        """Return the probabilities phi of the given words in each topic, (R, Kp)."""
         return core.simplex_smld_phi(
             y=self.y,
             log_sums=self.log_sums,
@@ -90,6 +100,9 @@ class Dual(FromRows):
 
 
 class ApproximateDual(Dual):
-    """Dual coordinates that use 1 + y, at least 1e-8, in place of exp(y), as the paper's code does."""
+    """Topics in dual coordinates, with exp(y) approximated by 1 + y as in the paper's code.
+
+    The approximation is at least 1e-8.
+    """
 
     approximate = True

@@ -1,4 +1,4 @@
-"""State of a block under a sampler: the base class, and the statistics that update states."""
+"""Base class of samplers' states, and classes of the statistics by which states are updated."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pysgrld.core import core, padded
 from pysgrld.core.restore import Form, put_back
 from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Step size of the warm-up at which only exp(-64) of the old state remains.
+#: Step size of a noise-free step after which only exp(-64) of the old state remains.
 ALL_THE_WAY = 64.0
 
-#: Sufficient statistics: the information of a minibatch's documents about a block.
+#: Type of sufficient statistics, which summarise a minibatch for the update of a state.
 S = TypeVar("S", contravariant=True)
 
 
 class Counts(NamedTuple):
-    """Sufficient statistics of topics and gamma shapes: each word's tokens in each topic.
+    """Sufficient statistics of topics and gamma shapes: number of each word's tokens in each topic.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicLaw(NamedTuple):
-    """The topics' distribution given all tokens' topics, and the random address of one draw from it.
+    """Distribution of the topics given the topics of all tokens, with the random key of one draw.
 
     Attributes
     ----------
@@ -80,24 +80,25 @@ class EnergyGradient(NamedTuple):
 
 
 class Potential(Protocol):
-    """A potential energy of points on spheres, which the sampler evaluates where points move.
+    """Potential energy of points on spheres, which a sampler evaluates at points of its choice.
 
-    It is an average over the documents' variables, sampled or fitted given points.
+    The energy is an average over the documents' variables, which are sampled or fitted given
+    points.
     """
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample documents' variables given x, (V, Kp), and return energy and gradient at x.
+        """Sample the documents' variables given points x; return energy and gradient at x.
 
-        ``part`` is the number of the call in an iteration, from 0; ``noise`` requests the gradient's
-        variance, too.
+        ``x`` is (V, Kp). ``part`` is the number of the call in an iteration, from 0; ``noise``
+        requests the gradient's variance, too.
         """
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the last sampled documents' variables."""
+        """Return energy and gradient at points x, given the documents' last sampled variables."""
 
 
 class Pace(NamedTuple):
-    """The topics' step in an iteration, from which other blocks derive their own step.
+    """Step size of the topics in an iteration, from which other parameters derive a step size.
 
     Attributes
     ----------
@@ -121,18 +122,18 @@ class Pace(NamedTuple):
 
 
 class Peers(Protocol):
-    """Processes that update a state together, as seen by one; each updates its own rows.
+    """The processes that update a state together; each process updates the rows that it owns.
 
     Attributes
     ----------
     rank, size : int
-        Number of this process, from 0, and the number of processes. Units of `core.ROW_UNIT` rows are
-        dealt to the processes in turn.
+        Number of this process, from 0, and number of all processes. Units of `core.ROW_UNIT` rows
+        are assigned to the processes in turn.
     """
 
     @property
     def rank(self) -> int:
-        """Return this process's number."""
+        """Return the number of this process, from 0."""
 
     @property
     def size(self) -> int:
@@ -142,17 +143,22 @@ class Peers(Protocol):
         """Return a mask of the given rows: True if this process owns the row."""
 
     def move(self, step: Callable[[], None]) -> None:
-        """Update the part of a state that this process owns."""
+        """Call ``step``, which updates the part of a state that this process owns."""
 
     def complete(self, units: Array) -> None:
-        """Fill in the rows of an array over units of rows that other processes computed (allgather)."""
+        """Fill in the rows of an array that other processes computed (allgather).
+
+        The array has a row for each unit of rows.
+        """
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sums of a few integers over all processes."""
+        """Return the sum over all processes of each element of a small integer array."""
 
 
 class BlockState(ABC, Generic[S]):
-    """A block's state under one sampler; it owns its arrays and its scratch memory.
+    """State of a block, which is a group of parameters that a sampler updates together.
+
+    A state owns its arrays and its scratch memory.
 
     Two threads may use two states at once, but only one thread at a time may use a state.
 
@@ -167,19 +173,18 @@ class BlockState(ABC, Generic[S]):
         The arrays of the state, one for each of ``names``; the state takes ownership of them.
     """
 
-    #: Names of the attributes that are the state's arrays, also in checkpoints: all data needed for
-    #: a step.
+    #: Names of the attributes that hold the arrays of the state, also in checkpoints. The arrays
+    #: are all data that a step needs.
     names: ClassVar[tuple[str, ...]]
-    #: Name of an array with one number per topic, which is NaN or infinite if the topic has such
-    #: values.
+    #: Name of an array with one number per topic. The number is NaN or infinite if the topic has a
+    #: NaN or an infinity.
     of_topics: ClassVar[str]
-    #: The class of the state in the noise-free warm-up, or None if it has none.
+    #: Class of the state in the noise-free warm-up, or None if the sampler has no warm-up.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
-    #: Names of arrays whose rows are split over processes; each process has all other arrays in
+    #: Names of arrays that are split by rows over processes; each process has all other arrays in
     #: full.
     held: ClassVar[tuple[str, ...]] = ()
-    #: Processes that update the state together, each its own rows; None if this process updates the
-    #: whole state.
+    #: Processes that update the state together, or None if this process updates the whole state.
     peers: Peers | None = None
 
     def __init__(
@@ -199,20 +204,20 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of a block's states, if it depends on the block."""
+        """Return the class of a block's states, which may depend on the block."""
         del block
         return cls
 
     @classmethod
     @abstractmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Draw a chain's first state, which is a warm-up state if there is a warm-up."""
+        """Draw the first state of a chain, which is a warm-up state if there is a warm-up."""
 
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
-        """Create a state from a checkpoint's arrays, without a chain; the state then owns the arrays.
+        """Create a state from a checkpoint's arrays without a chain; the state owns the arrays.
 
         Raises
         ------
@@ -231,8 +236,8 @@ class BlockState(ABC, Generic[S]):
     def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
         """Return the type and shape of each array in a block's state, by name.
 
-        It compares two states of a few rows: an axis has the same length in both, or an entry for each
-        row, or for each unit of `core.ROW_UNIT` rows.
+        The method compares two states of a few rows: an axis has the same length in both states, or
+        an entry for each row, or for each unit of `core.ROW_UNIT` rows.
         """
         v, k = block.shape
         if block.is_vector:
@@ -261,7 +266,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def after(cls, warm: Any) -> Self:
-        """Continue with the same arrays after the warm-up."""
+        """Create a state for sampling, with the arrays of a warm-up state."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
     # ---- steps
@@ -271,7 +276,10 @@ class BlockState(ABC, Generic[S]):
         """Update the block in an iteration with step size ``h``, without noise during a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Restart as if the topics had the given token counts, (at most V, K), for the first words."""
+        """Replace the state by one with the given number of tokens of each word in each topic.
+
+        ``tokens`` is (at most V, K), for the first words.
+        """
         v, k = self.block.shape
         rows = self.held_here(np.arange(v, dtype=np.int32))
         rows_with_tokens = rows[rows < len(tokens)]
@@ -281,27 +289,29 @@ class BlockState(ABC, Generic[S]):
         self.step(key, statistics, ALL_THE_WAY)
 
     def held_here(self, rows: Int32s) -> Int32s:
-        """Return the ids among ``rows`` that this process owns."""
+        """Return the subset of ``rows`` that this process owns."""
         return rows if self.peers is None else rows[self.peers.holds(rows)]
 
     def pace(self, topic_pace: Pace, statistics: S) -> float:
-        """Return this block's step size, given the topics' one; here they are equal."""
+        """Return the block's step size, given the topics' step size; by default both are equal."""
         del statistics
         return topic_pace.h
 
     def after_warm_up(self) -> BlockState[Any]:
         """Return the state with which sampling starts after the warm-up.
 
-        It takes over the arrays of this one, which must not be used any more; a state that samples
-        already returns itself.
+        The new state takes over the arrays of this state, which must not be used any more. A state
+        that samples already is returned itself.
         """
         return self if self.then is None else self.then.after(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Return the fraction of its way to the conditional mean that each topic moves in a step, (K,).
+        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
 
-        Euler steps are stable if it is below 2; ``tokens`` (K,) are the tokens of each topic in the
-        corpus. Return None if a step is not an Euler step, or has another scale.
+        The result is (K,).
+
+        Euler steps are stable if the fraction is below 2; ``tokens`` (K,) are the tokens of each
+        topic in the corpus. Return None if a step is not an Euler step, or has another scale.
         """
         del tokens, h
         return None
@@ -310,7 +320,9 @@ class BlockState(ABC, Generic[S]):
 
     @abstractmethod
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return rows in the form that documents use, (R, Kp): of the given words, or all if None.
+        """Return the rows of the given words, or of all words, in the form that documents use.
+
+        The result is (R, Kp).
 
         Lazy rows are returned as last drawn: call `catch_up` first, or `look` instead.
         """
@@ -323,7 +335,7 @@ class BlockState(ABC, Generic[S]):
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Return `rows`, with lazy rows brought up to date in a copy; the state does not change.
+        """Return `rows` of an up-to-date copy of the state; the state itself does not change.
 
         ``key.step`` is the number of iterations done.
         """
@@ -331,7 +343,10 @@ class BlockState(ABC, Generic[S]):
         return self.rows(words)
 
     def last_look(self, key: Key) -> Floats:
-        """Return `look` of all rows, perhaps in ``g``'s memory; the state cannot be used afterwards."""
+        """Return all rows as `look` does; the result may overwrite the state.
+
+        The state must not be used any more.
+        """
         return self.look(key)
 
     def drawn(self, key: Key) -> Floats:
@@ -343,7 +358,10 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution from which `drawn` draws topics, or None if it draws none."""
+        """Return the distribution from which `drawn` draws topics, or None if it draws none.
+
+        None is also returned if the distribution is not a `TopicLaw`.
+        """
         del key
         return None
 
@@ -353,15 +371,15 @@ class BlockState(ABC, Generic[S]):
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,), or the expectation of lazy rows.
+        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,); add the expectation of lazy rows.
 
-        The expectation given the values last drawn has the mean of `look`, for less work and with less
-        noise.
+        The expectation of lazy rows given the values last drawn has the mean of `look`, for less
+        work and with less noise.
         """
         total += self.rows()
 
     def summary(self) -> Doubles:
-        """Return one number per topic, (K,), which is NaN or infinite if the topic has such a value."""
+        """Return a number for each topic, (K,); a NaN or infinite number means an invalid topic."""
         numbers: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
         return numbers
 
@@ -395,10 +413,10 @@ class BlockState(ABC, Generic[S]):
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
-    """Update, in place, a running estimate that scales steps, and return it.
+    """Update in place a running estimate by which steps are divided; return the estimate.
 
-    M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate is M; each later one gives
-    M <- (1 - w) M + w estimate.
+    This is M of Cong, Chen, Liu and Zhou (2017), eq. 18. The first estimate becomes M; each later
+    estimate sets M <- (1 - w) M + w estimate.
 
     Parameters
     ----------

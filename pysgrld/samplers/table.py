@@ -1,4 +1,4 @@
-"""The list of all samplers, and the options specific to some samplers."""
+"""Table of all samplers, and the options that only some samplers have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysgrld.samplers.sampler import Sampler
 if TYPE_CHECKING:
     from pysgrld.types import Block
 
-# ---- options of single samplers; help names the samplers that have them
+# ---- options that only some samplers have; the help names these samplers
 
 LAZY = Option(
     choice("auto", "on", "off"),
@@ -40,7 +40,7 @@ BOUNDARY = Option(
     metavar="clip|reflect",
     default="clip",
 )
-#: Also an option of models with gamma shapes, whose steps it scales.
+#: Models with gamma shapes have this option, too; it scales the steps of the shapes.
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
@@ -280,7 +280,7 @@ SAMPLERS: dict[str, Sampler] = {
     )
 }
 
-#: Sampler of gamma shapes: preconditioned Langevin steps, or conjugate draws.
+#: Sampler of gamma shapes by preconditioned Langevin steps.
 SHAPES = Sampler(
     "shapes",
     "gamma shapes by Langevin steps (Cong et al. 2017)",
@@ -289,6 +289,7 @@ SHAPES = Sampler(
     settings="ShapesSettings",
     geometry="positive",
 )
+#: Sampler of gamma shapes by draws given the whole corpus.
 CONJUGATE_SHAPES = Sampler(
     "shapes-gibbs",
     "gamma shapes given the whole corpus",
@@ -298,7 +299,7 @@ CONJUGATE_SHAPES = Sampler(
     geometry="positive",
     whole_corpus=True,
 )
-#: Sampler of a learned eta, given the topics or given the whole corpus's counts.
+#: Sampler of a learned Dirichlet parameter eta, given the topics.
 CONCENTRATION = Sampler(
     "concentration",
     "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",
@@ -306,6 +307,7 @@ CONCENTRATION = Sampler(
     "GivenTopics",
     geometry="concentration",
 )
+#: Sampler of a learned Dirichlet parameter eta, given the whole corpus's counts.
 COUNTED_CONCENTRATION = Sampler(
     "concentration-gibbs",
     "one Dirichlet parameter given the whole corpus's counts, by slice sampling",
@@ -317,7 +319,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Return the sampler for a block of a model whose topics are sampled by ``algo``.
+    """Return the sampler for a block of parameters, in a model with topics sampled by ``algo``.
 
     Parameters
     ----------
@@ -340,7 +342,7 @@ def sampler_of(algo: str, block: Block) -> Sampler:
 
 
 def exact_for(geometry: str) -> Sampler:
-    """Return the sampler that draws blocks of a geometry exactly, given the whole corpus.
+    """Return the sampler that draws parameters of a geometry exactly, given the whole corpus.
 
     Parameters
     ----------
@@ -359,7 +361,7 @@ def options_of_samplers(
     algorithms: Mapping[str, Any] | tuple[str, ...],
     users: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Option]:
-    """Return the options specific to some samplers, described as in the samplers' help.
+    """Return the options that only some samplers have, with the help text of each option.
 
     The description starts with the names of the samplers that have the option. After the default
     come the samplers with another default.

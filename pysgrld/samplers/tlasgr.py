@@ -29,14 +29,14 @@ FARTHEST = 1.9
 
 @dataclass(frozen=True)
 class ScaledSettings(SamplerSettings):
-    """Settings of TLASGR and TLFSGR: how the simplex's boundary is treated, and the weight of M."""
+    """Settings of TLASGR and TLFSGR: treatment of the simplex's boundary, and the weight of M."""
 
     boundary: Literal["clip", "reflect"] = "clip"
     scale_weight: Steps = (0.5, 21.0, 0.7)
 
 
 def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
-    """Return a small constant step after a warm-up, or the published schedule without one.
+    """Return a small constant step after a warm-up, or the published schedule without a warm-up.
 
     The boundary leaves mass on each of the V words, also on the words that a topic does not use.
     The mass grows with the step.
@@ -46,28 +46,29 @@ def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
 
 
 class TopicScales(Rows):
-    """Rows updated by steps that are divided by each topic's running scale: ``tlasgr``."""
+    """Topics of ``tlasgr``: steps are divided by a running estimate of each topic's tokens."""
 
     names = ("g", "sums", "m", "updates")
-    #: Whether there is a single scale, the mean over the lowest layer's topics.
+    #: Whether steps are divided by a single running estimate, the mean over the lowest layer's
+    #: topics.
     one_scale: ClassVar[bool] = False
     m: Doubles
     updates: Int64s
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue from the same rows, with scales still unknown."""
+        """Start sampling with the rows of the warm-up; M is not yet estimated."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one step (eq. 13 to 15, 18), divided by scales that this minibatch has updated."""
+        """Update the running estimate M, and make a step divided by M (eq. 13 to 15, 18)."""
         (v, k), settings = self.block.shape, self.block.settings
         tokens = totals(statistics, self.block)
         estimate = np.array([statistics.level]) if self.one_scale else tokens
         m = update_scale(self.m, self.updates, estimate, Schedule(*settings.scale_weight))
         all_of_it = tokens + v * self.block.prior
-        # a topic without tokens has the scale of its prior
+        # For a topic without tokens, the step is divided by the topic's prior, V eta.
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
             **self.arguments(key, statistics),
@@ -78,6 +79,6 @@ class TopicScales(Rows):
 
 
 class OneScale(TopicScales):
-    """Rows updated by steps that are divided by one running scale: ``tlfsgr``."""
+    """Topics of ``tlfsgr``: steps are divided by one running estimate for all topics."""
 
     one_scale = True

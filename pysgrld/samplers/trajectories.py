@@ -29,14 +29,17 @@ class TrajectorySettings(SamplerSettings):
 
 
 class Trajectories(Points):
-    """Points updated by trajectories; ``accepted`` (2,) counts accepted and all trajectories."""
+    """Points on spheres that are updated by trajectories, each accepted or rejected.
+
+    ``accepted`` (2,) counts the accepted trajectories and all trajectories.
+    """
 
     names: ClassVar[tuple[str, ...]] = (*Points.names, "accepted")
     accepted: Doubles
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Return the arrays of a state as they are before the first step."""
+        """Return the arrays of a new state, with their values before the first step."""
         return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:

@@ -1,8 +1,8 @@
-"""Variational Bayes, in which topics are Dirichlet(lambda_k), and lambda follows natural gradients.
+"""Variational Bayes: topics have distributions Dirichlet(lambda_k), updated by natural gradients.
 
-Hoffman, Blei and Bach (2010), algorithm 2: lambda <- (1 - rho) lambda + rho (eta + N), the mean of a
-CIR transition of length -log(1 - rho), hence the kernel of the warm-up. What documents read is
-exp(E log phi), not the mean of phi: cpp/kernels/dirichlet.cpp.
+Hoffman, Blei and Bach (2010), algorithm 2: lambda <- (1 - rho) lambda + rho (eta + N). This is the
+mean of a CIR transition of length -log(1 - rho), so the kernel of the warm-up makes the step.
+Documents use exp(E log phi), not the mean of phi: cpp/kernels/dirichlet.cpp.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Block, Floats, Int32s, Key
 
-#: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1, as in Hoffman's code.
+#: Gamma shape of the initial lambda: Gamma(100) / 100 has mean 1 and standard deviation 0.1, as in
+#: Hoffman's code.
 START_SHAPE = 100.0
 
 
@@ -27,7 +28,10 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
 
 
 class Dirichlets(Rows):
-    """Dirichlet parameters lambda, stored in ``g``; as there is no noise, no warm-up is needed."""
+    """Dirichlet parameters lambda of the topics, stored in ``g``.
+
+    Steps have no noise, so no warm-up is needed.
+    """
 
     warm_up = None
     held = ("g",)
@@ -36,12 +40,15 @@ class Dirichlets(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Start with lambda near 1."""
+        """Draw initial parameters lambda near 1."""
         arrays = started(core.dirichlet_start, key, block, threads, peers, shape=START_SHAPE)
         return cls(block, threads, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Move lambda the fraction rho_t = ``h``, at most 1, of the way to eta + N."""
+        """Move lambda a fraction ``h`` (the paper's rho_t), at most 1, of the way to eta + N.
+
+        N are the estimated counts.
+        """
         length = -math.log1p(-h) if h < 1.0 else math.inf
         self.step_by(core.simplex_relax, key, statistics, h=length)
 
@@ -53,5 +60,8 @@ class Dirichlets(Rows):
         return core.dirichlet_weights(**self.reading(words))
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return `weights` of the given words, in ``out`` or in the state's memory."""
+        """Return `weights` of the given words.
+
+        The result is written to ``out``, or else to scratch memory of the state.
+        """
         return core.dirichlet_weights(**self.reading(words), out=out)

@@ -29,23 +29,30 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
 
-#: Step with minibatches, as a fraction of B/D, at which their noise widens draws by at most a
-#: quarter.
+#: Step size with minibatches, as a multiple of their fraction B/D of the corpus. The noise of
+#: minibatches then widens draws by at most a quarter.
 SHARE = 0.5
-#: Maximum step; and, for steps with an accept test, the step's factor on T^(-1/3) for T slices.
+#: Maximum step size. With an accept test and T slices, the step size is `ACCEPTED` T^(-1/3), if
+#: that is smaller.
 LONGEST, ACCEPTED = 0.5, 0.85
 #: Count added to each word's tokens in every slice if a chain starts from given token counts.
 AT_FIRST = 0.5
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a constant step of half of B/D, so that a minibatch's token moves a word only slightly."""
+    """Return a constant step size: half of a minibatch's fraction of the corpus, at most 0.5.
+
+    A token of a minibatch then moves a word only slightly.
+    """
     del settings
     return (min(LONGEST, SHARE * facts.minibatch / facts.documents), 1.0, 0.0)
 
 
 class WalkingRows(BlockState[Counts]):
-    """Rows of words in slices; samplers differ in `step`. The block's ``hyper`` is drift and spread."""
+    """Random walks of words' log weights over time slices; subclasses differ in `step`.
+
+    The block's ``hyper`` has the walk's drift and spread.
+    """
 
     names: ClassVar[tuple[str, ...]] = ("b", "log_sums")
     of_topics = "log_sums"
@@ -58,7 +65,7 @@ class WalkingRows(BlockState[Counts]):
         return cls(block, threads, **begun(key, block, threads))
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments common to both kernels."""
+        """Return the arguments common to the kernels for minibatches and for accept tests."""
         drift, spread = self.block.hyper
         return {
             "b": self.b,
@@ -76,7 +83,10 @@ class WalkingRows(BlockState[Counts]):
         }
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of the given rows, floored so that each token can have some topic."""
+        """Return the probabilities phi of the given rows in each topic, with a small lower bound.
+
+        Because of the bound, each token can have some topic.
+        """
         return core.walk_phi(
             b=self.b,
             log_sums=self.log_sums,
@@ -87,8 +97,11 @@ class WalkingRows(BlockState[Counts]):
         )
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Restart as if the topics had the given token counts for the first words, in every slice."""
-        del key  # nothing is drawn
+        """Replace the state by one with the given number of tokens of each word in each topic.
+
+        All slices have the same ``tokens``, which has a row for each of the first words.
+        """
+        del key  # Nothing is drawn.
         v, k = self.block.shape
         counts = np.full((v // self.block.copies, k), AT_FIRST)
         counts[: len(tokens)] += tokens
@@ -104,7 +117,7 @@ class WalkingRows(BlockState[Counts]):
 
 
 def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
-    """Return a walk's arrays at the first iteration of a chain."""
+    """Draw the arrays of random walks at the first iteration of a chain."""
     (v, k), slices = block.shape, block.copies
     g = drawn(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][:, :k]
     logs = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
@@ -112,7 +125,7 @@ def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
 
 
 def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
-    """Return a walk's arrays for the rows b, (V T, K)."""
+    """Return the arrays of random walks with the log weights b, (V T, K)."""
     (v, k), slices = block.shape, block.copies
     rows, sums = core.zeros(v, padded(k), "float32"), np.zeros((slices, padded(k)))
     rows[:, :k] = b
@@ -122,7 +135,10 @@ def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
 
 
 class ByMinibatches(WalkingRows):
-    """A walk updated by minibatches; ``curvature`` (V T, Kp) is the running mean of counts."""
+    """Random walks that are updated by Langevin steps with minibatches.
+
+    ``curvature`` (V T, Kp) is the running mean of counts.
+    """
 
     names: ClassVar[tuple[str, ...]] = ("b", "log_sums", "curvature", "updates")
     curvature: Floats
@@ -131,14 +147,18 @@ class ByMinibatches(WalkingRows):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw rows, which move without noise during the warm-up."""
+        """Draw the first state of a chain, which moves without noise in the warm-up."""
         arrays = begun(key, block, threads)
         arrays["curvature"] = core.zeros(len(arrays["b"]), arrays["b"].shape[1], "float32")
         arrays["updates"] = np.zeros(1, np.int64)
         return WalkingWarmUp(block, threads, cls, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make the step b <- b + (1 - e^-h) M g + sqrt(1 - e^-2h) M^(1/2) z from the old state."""
+        """Make a preconditioned Langevin step of all log weights b.
+
+        b <- b + (1 - e^-h) M g + sqrt(1 - e^-2h) M^(1/2) z, with g the gradient, M the
+        preconditioner and z ~ N(0, 1). All terms on the right are of the old state.
+        """
         updates = int(self.updates[0])
         core.walk_step(
             **self.arguments(key, statistics),
@@ -151,7 +171,7 @@ class ByMinibatches(WalkingRows):
 
 
 class WalkingWarmUp(ByMinibatches):
-    """A walk during the noise-free warm-up, which moves to the maximum of its density."""
+    """Random walks in the noise-free warm-up, which move to the maximum of their density."""
 
     warm: ClassVar[bool] = True
 
@@ -160,7 +180,7 @@ ByMinibatches.warm_up = WalkingWarmUp
 
 
 class Accepted(WalkingRows):
-    """A walk given the whole corpus's counts, updated by steps that are accepted or rejected.
+    """Random walks given the whole corpus's counts, updated by steps with an accept test.
 
     Attributes
     ----------
@@ -171,7 +191,7 @@ class Accepted(WalkingRows):
     acceptance: Doubles = np.zeros(0)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Propose a step for each word in turn, with the usual length multiplied by ``h``."""
+        """Propose a step for each word in turn, with the default step size times ``h``."""
         (v, k), slices = self.block.shape, self.block.copies
         length = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
         accepted = core.walk_accept(**self.arguments(key, statistics), h=length)

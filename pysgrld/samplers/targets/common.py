@@ -25,7 +25,8 @@ class Draws(NamedTuple):
     Attributes
     ----------
     log_omega : (samples, chains, d) float64
-        Logarithms of the probabilities, as that of a sparse category may be too small for a float.
+        Logarithms of the probabilities. The probability of a sparse category may be too small for a
+        float.
     log_mass : (samples, chains) float64
         Logarithm of the unnormalised total, with a distribution that depends on the sampler; 0 if
         the coordinates have no total.
@@ -80,7 +81,8 @@ def check_numbers(
     """
     try:
         values = np.asarray(numbers, np.float64)
-        if np.asarray(numbers).dtype == bool:  # True is refused as a number
+        # True and False are refused, although Python treats them as numbers.
+        if np.asarray(numbers).dtype == bool:
             raise TypeError
     except (TypeError, ValueError):
         values = np.full((), np.nan)
@@ -180,7 +182,7 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 def iterations(
     samples: int, burn_in: int, thin: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, int | None]]:
-    """Yield each iteration's number, and the number of the draw to store after it, if any.
+    """Yield the number of each iteration, with the number of the draw to store after it, or None.
 
     Parameters
     ----------
@@ -291,7 +293,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
         core.Purpose.minibatch_choice,
         key.step,
     )
-    # u * total rounds to total for a total near 2^53
+    # For a total near 2^53, u * total may be rounded to total.
     chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
     return chosen.reshape(chains, minibatch)
 
@@ -316,7 +318,9 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
 
 
 class Noise:
-    """Normal variates and a uniform for each chain and iteration, each computed from its address.
+    """Random numbers of chains: normal variates and one uniform variate in each iteration.
+
+    Each number is computed from its chain, iteration and position.
 
     Iterations are drawn in groups; the size of a group does not change the draws.
 
@@ -325,7 +329,7 @@ class Noise:
     chains, normals : int
         Number of chains, and of normals for each chain in an iteration.
     seed : int
-        Seed of all of them.
+        Seed of all numbers.
     stream : int
         Two streams never share a number.
     """

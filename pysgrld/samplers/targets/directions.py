@@ -16,7 +16,7 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.targets.common import Noise, check_numbers, check_sizes, log_total
 from pysgrld.types import Doubles
 
-#: Random streams, distinct for chains and for the points from which they start.
+#: Numbers of random streams. Different uses of random numbers have different streams.
 CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
 
 
@@ -59,7 +59,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
-    x = x / largest  # so that squares neither overflow nor underflow
+    x = x / largest  # Squares then neither overflow nor underflow.
     return np.asarray(x / np.sqrt(dot(x, x)))
 
 
@@ -292,10 +292,11 @@ class VonMisesFisher:
         z, pick = Noise(samples, d, seed, stream=EXACT).at(0)
         chosen = np.searchsorted(np.cumsum(self.weights)[:-1], pick, side="right")
         mean, kappa = self.means[chosen], self.kappa[chosen]
-        # the cosine of each point with its component's mean direction: Wood (1994), algorithm VM*
+        # Draw the cosine of the angle between each point and its component's mean direction by
+        # algorithm VM* of Wood (1994).
         b = (d - 1) / (2.0 * kappa + np.sqrt(4.0 * kappa**2 + (d - 1.0) ** 2))
         x0 = (1.0 - b) / (1.0 + b)
-        # 1 - x0^2, computed without cancellation
+        # 1 - x0^2 is computed as 4 b / (1 + b)^2, without cancellation.
         c = kappa * x0 + (d - 1) * np.log(4.0 * b / (1.0 + b) ** 2)
         cosine = np.zeros(samples)
         pending, attempt = np.arange(samples), 0
@@ -305,7 +306,7 @@ class VonMisesFisher:
             entity = np.full(ordinal.size, attempt)
             u = core.uniforms(entity, ordinal, seed, 0, core.Purpose.toy_noise, COSINES)
             u = u.reshape(-1, 3)
-            # a symmetric beta variate of shape (d-1)/2, by the cosine of a uniform angle
+            # Draw a symmetric beta variate of shape (d-1)/2 from the cosine of a uniform angle.
             radius = np.sqrt(-np.expm1(np.log(u[:, 0]) * 2.0 / (d - 2))) if d > 2 else 1.0
             beta = 0.5 + 0.5 * radius * np.cos(2.0 * math.pi * u[:, 1])
             bb, k = b[pending], kappa[pending]
@@ -315,7 +316,7 @@ class VonMisesFisher:
             cosine[pending[taken]] = w[taken]
             pending = pending[~taken]
         cosine = np.clip(cosine, -1.0, 1.0)[:, None]
-        # combined with a uniform direction orthogonal to the mean direction
+        # Combine the cosines with uniform directions orthogonal to the mean directions.
         across = tangent(mean, z)
         return mean * cosine + across * np.sqrt((1.0 - cosine**2) / dot(across, across))
 

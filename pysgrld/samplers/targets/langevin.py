@@ -161,7 +161,8 @@ def langevin(
                 log_ratio = proposal.log_density - place.log_density + back - forth
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
-            else:  # accept finite values within the simplex; chains can leave g = 0 again
+            else:
+                # Accept finite values in the simplex, also g = 0, which chains can leave again.
                 finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
                 taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
@@ -193,7 +194,9 @@ class Target(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Positions of chains, and terms of proposals made from there; arrays may have leading axes.
+    """Positions of chains in the simplex, and the terms that proposals from there need.
+
+    Arrays may have leading axes.
 
     Attributes
     ----------
@@ -244,7 +247,7 @@ class Coordinates(NamedTuple):
         Parameters
         ----------
         log_g : (..., d) float64
-            Their logarithms.
+            Logarithms of the unnormalised probabilities.
         """
         if self.natural:
             return log_g[..., :-1] - log_g[..., -1:] if self.reduced else log_g.copy()
@@ -301,7 +304,7 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # with the metric, mean and natural coordinates exchange gradients
+        # With the metric, mean coordinates use the gradient in natural coordinates, and vice versa.
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
@@ -364,7 +367,7 @@ class Coordinates(NamedTuple):
         return t.total * square, -p.log_phi.sum(-1)
 
     def log_q(self, origin: Place, to: Doubles, t: Target, h: Doubles, riemannian: bool) -> Doubles:
-        """Return proposals' log densities, (chains,), up to a constant.
+        """Return the log density of each proposal, (chains,), up to a constant.
 
         Parameters
         ----------

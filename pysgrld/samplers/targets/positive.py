@@ -41,9 +41,9 @@ def gamma(
 ) -> Doubles:
     """Sample the mean of Poisson counts, Gamma(shape + sum of counts, rate + number of counts).
 
-    The Cox-Ingersoll-Ross process on (rate + number) X, exact for every step with all counts.
-    Without counts this samples any gamma distribution. Baker, Fearnhead, Fox and Nemeth (2018),
-    section 2.3.
+    The process is the Cox-Ingersoll-Ross process on (rate + number) X. It is exact for every step
+    if all counts are used. Without counts this samples any gamma distribution. Baker, Fearnhead,
+    Fox and Nemeth (2018), section 2.3.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _checked(
     step_size: float | Sequence[float],
     **positive: float | None,
 ) -> tuple[Doubles, Schedule]:
-    """Check observations and return them as a row of finite numbers; also return the step schedule.
+    """Check observations; return them as a row of finite numbers, and return the step schedule.
 
     Refuse a minibatch without observations, ``positive`` arguments that are not above 0, unless they
     are None, and ``sizes`` that `check_sizes` refuses.

@@ -1,11 +1,12 @@
-"""Known posteriors on the simplex, for users without text and for verifying samplers.
+"""Samplers of known posteriors on the simplex, for data other than text and to verify samplers.
 
 - `sample`: category probabilities from minibatches of counts, by the samplers that move topics.
 - `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a
   Riemannian metric, with or without a Metropolis step (Patterson and Teh 2013, section 3).
 - `gamma`, `lognormal`: one positive number, by SCIR (Baker et al. 2018, section 2.3).
 
-In all of them a step is a diffusion time h: drift enters as h times drift, noise as variance 2h.
+In all of these functions, a step is a diffusion time h: drift enters as h times drift, noise as
+variance 2h.
 """
 
 from __future__ import annotations
@@ -146,13 +147,13 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            if algo != "smld":  # the scale is arbitrary for smld
+            if algo != "smld":  # The scale of smld's values is arbitrary.
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)
 
 
 class Chains:
-    """Chains that are updated together; each is a column, which the kernels treat as a topic.
+    """Chains that are updated together, as columns of a matrix that kernels treat as topics.
 
     Parameters
     ----------
@@ -189,7 +190,8 @@ class Chains:
         h : float
             Diffusion time, > 0.
         """
-        if isinstance(self.state, np.ndarray):  # CIR transitions: Baker et al. (2018), eq. (2.2)
+        # An array is updated by CIR transitions: Baker et al. (2018), eq. (2.2).
+        if isinstance(self.state, np.ndarray):
             shape = self.prior[:, None] + counts.counts[:, : self.chains] * counts.factor
             transition(key, self.state, shape, stream=0, h=h, threads=1)
         else:

@@ -1,4 +1,4 @@
-"""Samplers on spheres, for users without text, such as of directions, axes and phases.
+"""Samplers on spheres, for data other than text, such as directions, axes and phases.
 
 - `sample`: any energy with a gradient, of one or several unit vectors, by geodesic Monte Carlo; exact
   (`gmc`), or with gradients that are noisy or from minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song
@@ -256,7 +256,9 @@ class ObservedEnergy(Energy, Protocol):
     observations: int
 
     def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
-        """Return gradient estimates from single observations: the prior's gradient plus N times each.
+        """Return an estimate of the gradient from each of the chosen observations.
+
+        It is the prior's gradient plus N times the gradient for the observation.
 
         Parameters
         ----------
@@ -273,7 +275,7 @@ class ObservedEnergy(Energy, Protocol):
 
 
 class Gradients:
-    """Gradients by which chains move, with the known part of the gradients' noise.
+    """Gradients that move chains, with the known part of the gradients' noise.
 
     Parameters
     ----------
@@ -357,7 +359,7 @@ class Gradients:
         if values.shape != shape:
             raise UsageError(f"{name} has shape {values.shape}: wanted {shape}")
         gradient = values if self.minibatch is None else values.mean(axis=1)
-        if self.fisher:  # covariance of the mean of a minibatch's estimates
+        if self.fisher:  # Estimate the covariance of the mean of a minibatch's estimates.
             flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
             flat = flat - flat.mean(axis=1, keepdims=True)
             variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
@@ -467,7 +469,7 @@ class FrictionChains(MovingPoints):
             )
 
     def step(self, t: int, h: float) -> None:
-        """Make the steps A B O B A: great circles, friction, gradient with noise, and back.
+        """Make a step A B O B A: great circles (A), friction (B), and gradient with noise (O).
 
         Parameters
         ----------
