@@ -1,6 +1,7 @@
-"""Parameters of estimators by scikit-learn's conventions, and checks of their values.
+"""Base class of estimators: parameters by scikit-learn's conventions, and checks of their values.
 
-Parameters that are options of a single sampler are generated from the sampler's list of options.
+Some parameters are options of a single sampler; these parameters are generated from the sampler's
+list of options.
 """
 
 from __future__ import annotations
@@ -33,17 +34,18 @@ T = TypeVar("T")
 
 #: The largest 32-bit signed integer.
 MOST = 2**31 - 1
-#: Bounds of a positive parameter, as text for messages.
+#: Bounds of the value of a positive parameter, as text for error messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Parameters by option, if their names differ; `Estimator.options_of` adds more.
+#: Names of parameters by training option, if the two names differ; `Estimator.options_of` adds
+#: more.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
-#: Parameters that may change between calls of `partial_fit`, because only `fit` uses them or each
-#: call reads them again.
+#: Parameters that may change between calls of `partial_fit`. Either `partial_fit` does not use
+#: them, or each call reads them again.
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
-#: Type of a parameter in docstrings, by the placeholder of the option's value in the help text.
+#: Types of parameters in docstrings, by the placeholder that stands for the value in the help text.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
@@ -76,7 +78,7 @@ class Rule(NamedTuple):
 
 
 class Estimator(ABC):
-    """Base of estimators; an attribute of the same name stores each constructor parameter.
+    """Base class of estimators; each constructor parameter is stored in an attribute of its name.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ class Estimator(ABC):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters by name.
+        """Return the values of the constructor's parameters by name.
 
         Parameters
         ----------
@@ -121,7 +123,7 @@ class Estimator(ABC):
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change constructor parameters; an already fitted model stays as it is.
+        """Change constructor parameters; a model that is already fitted stays as it is.
 
         Parameters
         ----------
@@ -153,17 +155,19 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            # compared by repr, because arrays have no single truth value
+            # Values are compared by their repr, because the comparison of arrays gives no single
+            # True or False.
             if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # ---- interface that scikit-learn's tools use
 
-    if not TYPE_CHECKING:  # type checkers use the attribute types that the class declares
+    # Type checkers must not see this method, so that they use the attribute types of the class.
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raise `AttributeError`; for a method name of another library, name sgmc's counterpart.
+            """Raise `AttributeError`, and name sgmc's counterpart of another library's method.
 
             Raises
             ------
@@ -199,12 +203,12 @@ class Estimator(ABC):
         if not self.__sklearn_is_fitted__():
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit first")
 
-    # ---- X: a matrix or words
+    # ---- X as a matrix or as texts
 
     def _known_documents(self, X: Any, log: Log = no_log) -> Any:
-        """Return X with the columns of the fitted model; words unknown to the model are left out.
+        """Return X with the columns of the fitted model; words unknown to it are dropped.
 
-        ``log`` is called with a line about the words left out.
+        ``log`` is called with a line about the dropped words.
 
         Raises
         ------
@@ -213,7 +217,8 @@ class Estimator(ABC):
             and the model knows no words.
         """
         names = getattr(self, "feature_names_in_", None)
-        read = getattr(self, "_options", None)  # a loaded run's options for reading texts
+        # If the model was loaded from a run, these are the run's options for reading texts.
+        read = getattr(self, "_options", None)
         how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
         words = None if names is None else names.tolist()
         threads = jobs(self.n_jobs)
@@ -232,11 +237,11 @@ class Estimator(ABC):
         return X
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as `Documents`, and its number of columns V."""
+        """Return a matrix as `Documents`, and the number V of its columns."""
         return as_documents(X, words, type(self).__name__)
 
     def _documents_like(self, X: Any) -> Documents:
-        """Return X as `Documents` with the same columns as when the model was fitted."""
+        """Return X as `Documents` that have the columns of the fitted model."""
         self._check_fitted()
         return self._documents(self._known_documents(X), self.n_features_in_)[0]
 
@@ -244,10 +249,10 @@ class Estimator(ABC):
 
     @abstractmethod
     def _rules(self) -> list[Rule]:
-        """Return the rules of all parameters."""
+        """Return the rules (conditions on values) of all parameters."""
 
     def _given(self) -> dict[str, Any]:
-        """Check all parameters, and return the training options that they set, by name.
+        """Check all parameters, and return the training options that they set, by option name.
 
         Raises
         ------
@@ -262,13 +267,14 @@ class Estimator(ABC):
         return {r.option: r.value for r in rules if r.option and r.value is not None}
 
     def _note_parameters(self) -> None:
-        """Record the parameters at the start of the chain."""
+        """Record the values of the parameters when a chain starts."""
         self._chain_parameters = self._spelled_parameters()
 
     def _spelled_parameters(self) -> dict[str, str]:
-        """Return as text the parameters that must not change during a chain.
+        """Return the values of all parameters that must not change during a chain, as text.
 
-        Values themselves would not do, as a user may change a list or dict in place.
+        The values themselves cannot be stored, because the caller may change a list or dict in
+        place.
         """
         generators = (np.random.RandomState, np.random.Generator)
         return {
@@ -278,7 +284,7 @@ class Estimator(ABC):
         }
 
     def _check_parameters(self) -> None:
-        """Raise an error if a parameter was changed after the chain was started.
+        """Raise an error if a parameter was changed after the chain had started.
 
         Raises
         ------
@@ -296,7 +302,7 @@ class Estimator(ABC):
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:
-    """Return the message for an unknown parameter; it names a counterpart or all parameters.
+    """Return the message for an unknown parameter, with its counterpart or with all parameters.
 
     Parameters
     ----------
@@ -317,7 +323,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
 
 
 def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a constructor so that its error for an unknown parameter is helpful."""
+    """Wrap a constructor so that its error about an unknown parameter suggests a known one."""
     signature = inspect.signature(constructor)
     if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         return constructor
@@ -333,7 +339,7 @@ def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None
 
 
 def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Rule:
-    """Return the rule for a parameter that is a whole number in [low, high].
+    """Return the rule that a parameter must be a whole number in [low, high].
 
     Parameters
     ----------
@@ -348,7 +354,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return ``random_state`` as a seed; if it is a NumPy generator, draw a seed from it.
+    """Return ``random_state`` as a seed; from a NumPy generator, the seed is drawn.
 
     Parameters
     ----------
@@ -363,7 +369,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule for a parameter that is a whole number >= 0 and sets no training option.
+    """Return the rule that a parameter is a whole number >= 0; it sets no training option.
 
     Parameters
     ----------
@@ -414,13 +420,13 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-#: Estimators that are being fitted, by process and id. The process is in the key because a fork
-#: copies this dict, but not the fitting threads.
+#: Estimators that are being fitted, by process and id. The process is part of the key because a
+#: fork copies this dict but not the threads that are fitting.
 _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a fitting method: its errors name parameters, and one thread at a time may call it.
+    """Wrap a fitting method: its errors name parameters, and only one thread at a time may run it.
 
     Parameters
     ----------
@@ -449,7 +455,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError`; if scikit-learn is imported, it is also scikit-learn's error.
+    """Return a `NotFittedError`, which is also scikit-learn's error if scikit-learn is imported.
 
     Parameters
     ----------
@@ -461,7 +467,7 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # this lets another process unpickle the error
+    }  # With this method, another process can unpickle the error.
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

@@ -1,4 +1,4 @@
-"""Topic models of counts, which can learn from minibatches, be scored, and add new words."""
+"""Base class of topic models of counts, which can learn from minibatches and add new words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.types import Documents, Key
 
 
 class CountModel(TopicModel):
-    """Base of topic models of counts."""
+    """Base class of topic models of counts."""
 
     perplexity_: float
     _told_of_words: bool = False
@@ -32,7 +32,7 @@ class CountModel(TopicModel):
     def partial_fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, grow: bool = False
     ) -> Self:
-        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
+        """Do one iteration, with X as a minibatch of a corpus of ``total_samples`` documents.
 
         The first call fixes the words and starts the chain. Each further call continues from its
         current state, also after `fit` and `load`. Posterior samples are taken as in `fit`.
@@ -115,7 +115,7 @@ class CountModel(TopicModel):
         return self
 
     def _grow(self, X: Any) -> None:
-        """Add the words of X that the model lacks, if any, and continue with the same topics."""
+        """Add the words of X that the model lacks, if any, and continue with its topics."""
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (
@@ -143,7 +143,7 @@ class CountModel(TopicModel):
         self._finish()
 
     def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
-        """Return the perplexity of documents by document completion, for topics ``components_``.
+        """Return the perplexity of held-out parts of documents, for the topics ``components_``.
 
         The tokens of each document are split at random, by ``random_state``, into observed and
         held-out tokens. Proportions theta_d are inferred from the observed tokens. If m_dw is the
@@ -194,8 +194,8 @@ class CountModel(TopicModel):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log probability of a held-out token, which is minus the log of `perplexity`.
 
-        This score is per token, given the rest of its document. `DPMixture.score` is per document,
-        scored whole: the two cannot be compared.
+        This score is per token, given the rest of its document. It cannot be compared with
+        `DPMixture.score`, which is per document and scores each document as a whole.
 
         Parameters
         ----------

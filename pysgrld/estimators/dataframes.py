@@ -1,4 +1,4 @@
-"""Topics and documents as lists, tables and pictures, and the result containers of `transform`."""
+"""Topics and documents as lists, DataFrames and pictures; results of `transform` as DataFrames."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Maximum number of topics in a notebook, of words per topic there, and of topics in a picture.
+#: Maximum number of topics in a notebook's table. Then: maximum number of words of each topic in
+#: this table, and maximum number of topics in a picture.
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
-#: Containers that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
+#: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
 
 
 class Framed(Estimator):
-    """Base of estimators that have topics over words.
+    """Base class of estimators that have topics over words.
 
     Attributes
     ----------
@@ -41,26 +42,27 @@ class Framed(Estimator):
 
     @abstractmethod
     def _topics(self, layer: int) -> Array:
-        """Return a layer's topics, each a distribution over words, (K, V)."""
+        """Return the topics of a layer, each a distribution over words, (K, V)."""
 
     @abstractmethod
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
-        """Return the ids of each topic's first n words, (K, n), in the given or the default order."""
+        """Return the ids of the first n words of each topic, (K, n), in the given word order."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics (K, V) of each kept sample, and two flags: calibrated, Gibbs refinement.
+        """Return the topics (K, V) of each stored posterior sample, and two flags.
 
-        Calibrated samples have the spread of the posterior. Samples of a Gibbs refinement come from
-        its chains in turn. This base class keeps no samples.
+        The first flag is True if the samples are calibrated, which means that they have the spread
+        of the posterior. The second flag is True if the samples come from the chains of a Gibbs
+        refinement, in turn. This base class stores no samples.
         """
         return (), False, False
 
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
-        """Return the topic shares of documents, (n, K)."""
+        """Return the topic proportions of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the words of the columns: the argument, the model's, or else word1, word2, ..."""
+        """Return the names of columns: the argument, or the model's words, or word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -78,7 +80,7 @@ class Framed(Estimator):
         return words
 
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
-        """Return topic names made of three words each, or lda0, lda1, ... if words are unknown."""
+        """Return topic names of three words each, or lda0, lda1, ... if words are unknown."""
         from pysgrld.report.topic_words import MOST, automatic
 
         phi = self._topics(layer)
@@ -89,7 +91,7 @@ class Framed(Estimator):
         return [names[k] for k in range(len(phi))]
 
     def _names(self, layer: int = 1) -> list[str]:
-        """Return topic names for columns; each begins with the topic's number, so that all differ."""
+        """Return topic names for columns; because of the topic's number, a name is unique."""
         names = self._short_names(layer=layer)
         if not hasattr(self, "feature_names_in_"):
             return names
@@ -97,7 +99,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """The names of topics, three first words each, as shown by ``sgmc topics --names``.
+        """Names of the topics, each consisting of three words, as shown by ``sgmc topics --names``.
 
         Raises
         ------
@@ -109,7 +111,7 @@ class Framed(Estimator):
 
     @property
     def topics_(self) -> list[list[str]]:
-        """The first ten words of each topic, from `top_words`; one list per topic.
+        """First ten words of each topic, as one list of words per topic.
 
         Raises
         ------
@@ -164,7 +166,7 @@ class Framed(Estimator):
         *,
         order: str | None = None,
     ) -> Any:
-        """Draw the first words of topics as bars, with intervals that hold 90 % of the kept samples.
+        """Draw the first words of topics as bars, with 90 % intervals of the posterior samples.
 
         Parameters
         ----------
@@ -225,7 +227,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return the first words of topics, (K, n), with intervals, and a flag: calibrated or not."""
+        """Return topics' first words, (K, n), their intervals, and True if calibrated."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)
@@ -295,7 +297,7 @@ class Framed(Estimator):
         return table_frame
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
-        """Return the documents' topic shares as a pandas DataFrame with one row per document.
+        """Return topic proportions as a pandas DataFrame with one row per document.
 
         Parameters
         ----------
@@ -347,13 +349,13 @@ class Framed(Estimator):
 
 
 class Transformer(Framed):
-    """Base of estimators that transform documents."""
+    """Base class of estimators that transform documents."""
 
-    # scikit-learn's `clone` expects and copies an attribute of this name
+    # The attribute has this name because scikit-learn's `clone` copies it.
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of `transform`: "0 moon · stars · sea", ...
+        """Return the names of the columns that `transform` returns: "0 moon · stars · sea", ...
 
         Parameters
         ----------
@@ -376,7 +378,7 @@ class Transformer(Framed):
         return np.array(self._names(), dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose the type that `transform` and `fit_transform` return: array or DataFrame.
+        """Choose the type that `transform` and `fit_transform` return: NumPy array or DataFrame.
 
         Parameters
         ----------
@@ -403,7 +405,7 @@ class Transformer(Framed):
         return self
 
     def _contained(self, shares: Doubles, X: Any) -> Any:
-        """Return topic shares in the container chosen for the result of `transform`."""
+        """Return topic proportions in the type that was chosen for the result of `transform`."""
         sklearn = sys.modules.get("sklearn")
         common = sklearn.get_config()["transform_output"] if sklearn else "default"
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
@@ -416,7 +418,7 @@ class Transformer(Framed):
 
 
 def wanted_order(order: str | None) -> WordOrder | None:
-    """Parse the name of a word order; None stands for the model's default order.
+    """Convert the name of a word order to a `WordOrder`; None stands for the model's default.
 
     Parameters
     ----------
@@ -435,7 +437,7 @@ def wanted_order(order: str | None) -> WordOrder | None:
 
 
 def library(name: str, who: str) -> Any:
-    """Import and return an optional library.
+    """Import and return an optional library, or raise an error that names the library.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Deep LDA as an estimator."""
+"""Deep LDA (Poisson gamma belief network) as an estimator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DeepLDA"]
 
 @with_sampler_options
 class DeepLDA(CountModel):
-    """Deep LDA, which is the Poisson gamma belief network; all layers are learned jointly.
+    """Deep LDA, which is the Poisson gamma belief network; all its layers are learned together.
 
     Documents are sampled by upward-downward Gibbs sampling, and the topics of each layer by the
     chosen sampler. docs/deep-lda.md describes the model, its priors and measurements.
@@ -145,7 +145,8 @@ class DeepLDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # with_sampler_options adds these
+        # The decorator with_sampler_options replaces these by named parameters.
+        **sampler_options: Any,
     ) -> None:
         del sampler_options
         self.layers = layers
@@ -184,7 +185,7 @@ class DeepLDA(CountModel):
 
     @property
     def _no_score(self) -> str:
-        """The reason why real values have no held-out score: they turn into too many small tokens."""
+        """Return the reason why real values have no held-out score, or an empty text for counts."""
         return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
@@ -204,9 +205,9 @@ class DeepLDA(CountModel):
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:
-        """Infer the documents' proportions of a layer's topics, given the posterior mean topics.
+        """Infer the documents' proportions of a layer's topics, given the topics' means.
 
-        A document's result depends only on its counts and the seed, not on its row or other
+        A document's result depends only on its counts and the seed, not on its position or on other
         documents.
 
         Parameters
@@ -237,7 +238,7 @@ class DeepLDA(CountModel):
         return self._contained(self._shares(X, layer), X)
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
-        """Return a layer's topics as distributions over words, projected through the layers below.
+        """Return a layer's topics as distributions over words, projected through lower layers.
 
         The topics of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017),
         section 2.

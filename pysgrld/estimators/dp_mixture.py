@@ -1,4 +1,4 @@
-"""The Dirichlet-process mixture as an estimator."""
+"""Dirichlet-process mixture of multinomials as an estimator."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from pysgrld.types import Array, Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
-#: Values of ``concentration``, and the corresponding values of ``--dp-conc``.
+#: Values of the parameter ``concentration``, with the corresponding values of ``--dp-conc``.
 CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 
 
 class DPMixture(Framed):
-    """Dirichlet-process mixture of multinomials, which clusters counts and learns how many clusters.
+    """Dirichlet-process mixture of multinomials, which clusters counts and infers their number.
 
     Unlike in a topic model, every document belongs to a single component. docs/mixture.md describes
     the model, advice on choices, and measurements.
@@ -225,7 +225,7 @@ class DPMixture(Framed):
         """Sample the posterior for ``max_iter`` iterations, given a matrix of counts.
 
         Ctrl-C ends sampling after the current iteration, and `KeyboardInterrupt` is raised. The
-        model is then fitted with the samples so far; without any posterior sample it stays
+        model is then fitted with the samples taken so far; if there are none yet, the model stays
         unchanged.
 
         Parameters
@@ -296,7 +296,7 @@ class DPMixture(Framed):
                     break
             chain.close()
             if not samples:
-                return self  # fitting was interrupted before the first posterior sample
+                return self  # Fitting was interrupted before the first posterior sample.
             self._samples, self._base = samples, self.base
             self._size, self._totals = (len(train), train.tokens), count([train], words).words
             self.n_features_in_, self.n_samples_ = words, len(samples)
@@ -330,9 +330,10 @@ class DPMixture(Framed):
         return self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Return each document's probability of belonging to each component of the last sample.
+        """Return the probability that a document belongs to each component of the last sample.
 
-        By Bayes' rule, p(z = j | x) is proportional to w_j prod_v phi_jv^x_v.
+        By Bayes' rule, the probability of component j for a document with counts x is proportional
+        to w_j prod_v phi_jv^x_v, with weights w and components phi.
 
         Parameters
         ----------
@@ -354,12 +355,12 @@ class DPMixture(Framed):
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
         documents = self._documents_like(X)
-        # the log may be minus infinity, because the smallest probabilities round to 0
+        # The logarithm may be minus infinity, because the smallest probabilities are rounded to 0.
         log_phi, log_weights = log(self.components_.T), log(self.weights_)
         return responsibilities(documents, log_phi, log_weights)
 
     def predict(self, X: Any) -> Int64s:
-        """Return each document's most probable component in the last sample.
+        """Return the most probable component of each document, given the last posterior sample.
 
         Parameters
         ----------
@@ -382,11 +383,12 @@ class DPMixture(Framed):
         return labels
 
     def score_samples(self, X: Any) -> Doubles:
-        """Return each document's log predictive density, averaged over posterior samples.
+        """Return the log predictive density of each document, averaged over posterior samples.
 
-        It is log (1/S) sum_s p_s(x), with p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x) in each
-        sample: r is the rest of the stick, and p_0 is the prior predictive density. The multinomial
-        coefficient is left out. See docs/mixture.md, "The score".
+        For a document with counts x and samples s = 1, ..., S, it is log (1/S) sum_s p_s(x). The
+        density in a sample is p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x), with weights w,
+        components phi, the rest r of the stick, and the prior predictive density p_0. The
+        multinomial coefficient is left out. See docs/mixture.md, "The score".
 
         Parameters
         ----------
@@ -422,8 +424,8 @@ class DPMixture(Framed):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density per document, which is the mean of `score_samples`.
 
-        This score is per document, scored whole. `LDA.score` is per held-out token, given the rest
-        of its document: the two cannot be compared.
+        This score is per document, and each document is scored as a whole. It cannot be compared
+        with `LDA.score`, which is per held-out token, given the rest of the token's document.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Resources of `fit`: threads, memory, progress lines, and handling of Ctrl-C."""
+"""Threads, memory limit, progress lines and Ctrl-C during `fit`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
-#: Maximum seconds between progress lines; the first lines are closer together.
+#: Maximum number of seconds between two progress lines. The first lines follow each other faster.
 SELDOM = 30.0
 
 
 def jobs(n_jobs: Any) -> int:
-    """Convert `n_jobs` to a number of threads by scikit-learn's rules.
+    """Convert the parameter `n_jobs` to a number of threads, by scikit-learn's rules.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def jobs(n_jobs: Any) -> int:
 def check_memory(
     options: Resolved, facts: Facts, documents: Documents, number: int, n_samples: int = 0
 ) -> None:
-    """Raise `UsageError` if a model needs more memory than this process is allowed to use.
+    """Raise `UsageError` if fitting needs more memory than this process is allowed to use.
 
     Parameters
     ----------
@@ -102,11 +102,12 @@ def check_memory(
 
 @dataclass
 class Progress:
-    """Context manager for iterations, in which Ctrl-C takes effect after the current iteration.
+    """Context manager for iterations: after Ctrl-C, the current iteration is completed first.
 
-    The loop checks `interrupted` after each iteration, and leaves the model in a valid state; at
-    the end of the context, `KeyboardInterrupt` is raised. A second Ctrl-C aborts the iteration.
-    Outside the main thread, or if other code already handles Ctrl-C, signals are not handled here.
+    The loop of the caller checks `interrupted` after each iteration, and leaves the model in a
+    valid state. At the end of the context, `KeyboardInterrupt` is raised. A second Ctrl-C aborts
+    the iteration. Outside the main thread, or if other code already handles Ctrl-C, signals are not
+    handled here.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class Progress:
             raise KeyboardInterrupt
 
     def advance(self, iteration: Callable[[], object], done: int) -> None:
-        """Do one iteration; if Ctrl-C stops it, end training, or raise if it is the first iteration.
+        """Do one iteration; if Ctrl-C aborts it, end training; raise if it is the first one.
 
         Parameters
         ----------
@@ -164,7 +165,7 @@ class Progress:
         self.interrupted = True
 
     def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
-        """Print a progress line if `verbose` is set and a line is due.
+        """Print a progress line if `verbose` is set and the last line is long enough ago.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Conversion of X to documents, from DataFrames, dense arrays or sparse matrices; SciPy not needed."""
+"""Conversion of X (a DataFrame, a dense array or a sparse matrix) to documents, without SciPy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 from pysgrld.errors import UsageError, plural
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Maximum number of words; word ids are 32-bit integers.
+#: Maximum number of words, because word ids are 32-bit integers.
 MOST_WORDS = 2**31 - 1
-#: Unit vectors are stored as multiples of this fraction of the row's greatest value.
+#: The entries of a unit vector are stored as multiples of this fraction of its greatest entry.
 FINE = 2.0**-30
-#: Real data are stored as multiples of this fraction of the greatest value of the data.
+#: Real values are stored as multiples of this fraction of the greatest value in the data.
 RESOLUTION = 2.0**-20
 
 # ---- matrices of counts
@@ -24,7 +24,7 @@ RESOLUTION = 2.0**-20
 def as_documents(
     x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
 ) -> tuple[Documents, int]:
-    """Convert a matrix of counts, documents by words, to `Documents`; also return its word number.
+    """Convert a matrix of counts (documents by words) to `Documents`; also return V.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def as_documents(
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
                 raise UsageError(f"X.indptr does not fit a {kind} matrix with {entries} entries")
-        if kind == "csr":  # word ids are checked before conversion to 32 bits
+        if kind == "csr":  # Word ids are checked here, before their conversion to 32 bits.
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
         csr.sum_duplicates()
@@ -68,7 +68,7 @@ def as_documents(
     else:
         dense = _numbers(x)
         _check_shape(dense.shape)
-        if dense.dtype == np.float16:  # float16 cannot represent 2^31, the bound of counts
+        if dense.dtype == np.float16:  # Type float16 cannot represent 2^31, the bound of counts.
             dense = dense.astype(np.float32)
         shape = dense.shape
         if not np.isfinite(dense).all():
@@ -133,9 +133,9 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Return whole numbers unchanged; convert other rows to multiples of a small unit.
+    """Return whole numbers unchanged; convert rows of other numbers to multiples of a small unit.
 
-    The direction of a row changes by less than 1e-9.
+    The conversion changes the direction of a row by less than 1e-9.
 
     Parameters
     ----------
@@ -170,10 +170,10 @@ def in_fine_units(x: Any) -> Any:
 
 
 def content_keys(documents: Documents) -> Int64s:
-    """Return a hash below 2^63 of the words and counts of each document, (n,).
+    """Return a hash of the words and counts of each document, (n,), for its random numbers.
 
-    The hash is the key of the document's random numbers, which thus do not depend on the position
-    of the document or on other documents.
+    The hash is below 2^63. Because it is the key of the document's random numbers, these do not
+    depend on the document's position or on other documents.
 
     Parameters
     ----------
@@ -182,12 +182,13 @@ def content_keys(documents: Documents) -> Int64s:
     entries = documents.indices.astype(np.uint64) << np.uint64(32)
     entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
-    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # the sums wrap modulo 2^64
+    # The differences are right, because the sums wrap modulo 2^64.
+    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)
     return keys.astype(np.int64)
 
 
 def counts_in(x: Any) -> Any:
-    """Return the counts of an AnnData object (X or its layer "counts"), or other objects as they are.
+    """Return the counts of an AnnData object (X or its layer "counts"); return other objects as is.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def is_annotated(x: Any) -> bool:
 
 
 def column_names(x: Any) -> np.ndarray | None:
-    """Return the column names of a DataFrame or AnnData object, (V,) str objects, or else None.
+    """Return the column names of a DataFrame or AnnData object, (V,) str objects, or None.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def column_names(x: Any) -> np.ndarray | None:
 
 
 def _reals(x: Any) -> tuple[Any, Doubles]:
-    """Return a copy of X in double precision, and the array of its stored values.
+    """Return a copy of X in double precision, and the array of the values that the copy stores.
 
     Raises
     ------
@@ -249,11 +250,12 @@ def _reals(x: Any) -> tuple[Any, Doubles]:
 
 
 def _numbers(x: Any) -> Array:
-    """Convert X to an array of numbers; raise an error for text, or lists of unequal length."""
+    """Convert X to an array of numbers; raise an error for text or lists of different lengths."""
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        if numbers.dtype.kind == "O":  # for example from pandas' nullable integers
+        # This dtype results, for example, from pandas' nullable integers.
+        if numbers.dtype.kind == "O":
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):
@@ -280,7 +282,7 @@ def _numbers(x: Any) -> Array:
 
 
 def _refuse_masked(x: Any) -> None:
-    """Raise an error for masked entries, because their counts are unknown rather than 0."""
+    """Raise an error for a masked array, because a masked count is unknown rather than 0."""
     if np.ma.is_masked(x):
         masked = plural(int(np.ma.getmaskarray(x).sum()), "masked entry", "masked entries")
         raise UsageError(
@@ -290,7 +292,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return the message for the first value that is not text; None if all values are, or none is."""
+    """Return a message about a value that is not text, if X has both texts and other values."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     values = list(x)
@@ -304,7 +306,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise scikit-learn's kind of error unless a shape is (n, V) with n and V at least 1."""
+    """Raise an error unless a shape is (n, V) with n and V at least 1, as scikit-learn does."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(
@@ -321,7 +323,7 @@ def _check_shape(shape: Sequence[int]) -> None:
 
 
 def _check_words(indptr: Array, indices: Array, words: int) -> None:
-    """Raise an error if a word id is outside the columns."""
+    """Raise an error if a word id does not belong to any column."""
     bad = np.flatnonzero((indices < 0) | (indices >= words))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1

@@ -1,4 +1,4 @@
-"""Topic models after `fit`: how they are read, pickled, saved, loaded, and sampled from."""
+"""Topic models after `fit`: reading their samples, pickling, saving and loading them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 if TYPE_CHECKING:
     import pandas
 
-#: Default of ``keep_samples``, and its limits: the maximum number of samples, and of their bytes.
+#: Default of the parameter ``keep_samples``. Then: with the default, the maximum number of stored
+#: samples, and the maximum number of their bytes.
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
-#: Message if no posterior samples are kept.
+#: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (
     "the model has no posterior samples; set keep_samples before fit, and max_iter greater "
     "than burn_in"
 )
-#: A stored posterior sample: matrices by name, with one row per topic.
+#: Type of a stored posterior sample: matrices by name, with one row per topic.
 Sample = Mapping[str, Array]
 
 
 class MatrixRecord(NamedTuple):
-    """A `pysgrld.models.fitted.Record` of a model fitted to a matrix; it has no chain.
+    """State of a model that was fitted to a matrix, as a `pysgrld.models.fitted.Record`.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False, because the record's arrays are the chain's arrays and not copies.
+        """Return False, because the arrays belong to the chain and are not copies.
 
         Parameters
         ----------
@@ -84,9 +85,9 @@ class MatrixRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredSamples(Mapping[int, Sample]):
-    """Posterior samples stored in a run, by iteration; each access reads one from disk.
+    """Posterior samples stored in a run, by iteration; each access reads one sample from disk.
 
-    The mapping is empty if the run is gone.
+    The mapping is empty if the run's folder was removed.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base of estimators that have a chain, or the record of an earlier chain.
+    """Base class of estimators that have a chain, or the state of an earlier chain.
 
     Attributes
     ----------
@@ -135,21 +136,23 @@ class KeptModel(Framed):
     n_samples_: int
 
     _options: Resolved
-    _posterior: Posterior  # exists in the process that fitted the model, or after `partial_fit`
-    _kept: MatrixRecord  # replaces `_posterior` after unpickling or loading
-    _stage: ExactStage | None = None  # the Gibbs refinement of `fit`; `partial_fit` discards it
+    # This attribute exists only in the process that fitted the model, or after `partial_fit`.
+    _posterior: Posterior
+    _kept: MatrixRecord  # This attribute replaces `_posterior` after unpickling or loading.
+    # This is the Gibbs refinement of `fit`; `partial_fit` discards it.
+    _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # word totals of the documents of `fit`
-    _seen: int  # number of documents in all minibatches of `partial_fit`
+    _word_counts: WordTotals | None = None  # These are the word totals of the documents of `fit`.
+    _seen: int  # This is the number of documents in all minibatches of `partial_fit`.
     _draw: Draw
 
     @property
     def _record(self) -> MatrixRecord:
-        """The record of the current chain, or else of an earlier chain."""
+        """Return the state of the current chain, or else the stored state of an earlier chain."""
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        # the scorer's state is omitted, because the scored documents may be gone
+        # The scorer's state is left out, because the documents that it scored may be gone.
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
         exact = self._stage.record() if self._stage else {}
         arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
@@ -157,11 +160,11 @@ class KeptModel(Framed):
         return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
     def _fitted(self) -> Fitted:
-        """Return the fitted model, which can infer and score documents."""
+        """Return the fitted model, which can infer topic proportions and score documents."""
         return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """Restore the chain, without documents, if only its record exists."""
+        """Restore the chain, without any documents, if only its stored state exists."""
         if hasattr(self, "_posterior"):
             return
         record = self._kept
@@ -174,7 +177,7 @@ class KeptModel(Framed):
             keep_mean=bool(averages_in(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
-        # clear the history of scores, because no document is scored any more
+        # The history of scores is cleared, because no document is scored any more.
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         self._posterior = posterior
         del self._kept
@@ -242,7 +245,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return the topics of each stored sample, and two flags: calibrated, Gibbs refinement."""
+        """Return the stored samples' topics, and two flags: calibrated, Gibbs refinement."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)
@@ -251,7 +254,7 @@ class KeptModel(Framed):
         return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:
-        """Convert a layer number, counted from 1, to an index from 0."""
+        """Convert a layer number that counts from 1 to an index that counts from 0."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):
@@ -271,7 +274,7 @@ class KeptModel(Framed):
         cluster: str | None = None,
         layer: int = 1,
     ) -> pandas.DataFrame:
-        """Estimate how topic shares depend on document metadata, as ``sgmc effect`` does.
+        """Estimate how topic proportions depend on document metadata, as ``sgmc effect`` does.
 
         Parameters
         ----------
@@ -396,7 +399,8 @@ class KeptModel(Framed):
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
         }
-        if not isinstance(self.random_state, int | None):  # save the seed that the generator drew
+        # The seed that was drawn from a generator is saved instead of the generator.
+        if not isinstance(self.random_state, int | None):
             parameters["random_state"] = record.options.seed
         config = config_of(record.options, []) | {
             "command": {"inputs": [], "estimator": parameters},
@@ -414,7 +418,7 @@ class KeptModel(Framed):
         }
         try:
             run = RunDirectory.create(Path(path), config, list(words))
-        except OutputError as error:  # remove advice that names options of the command
+        except OutputError as error:  # Remove the advice that names options of the command line.
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
             if self._word_counts is not None:
@@ -489,7 +493,7 @@ class KeptModel(Framed):
 
 
 def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
-    """Return topics as rows, (K, V) float32; rows of distributions are scaled to sum to 1.
+    """Return topics as rows, (K, V) float32; if they are distributions, each row sums to 1.
 
     Parameters
     ----------

@@ -186,7 +186,8 @@ class LDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # with_sampler_options adds these
+        # The decorator with_sampler_options replaces these by named parameters.
+        **sampler_options: Any,
     ) -> None:
         del sampler_options
         self.n_components = n_components
@@ -213,7 +214,8 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         starts = self.starts
         if starts is None and self.max_iter is not None:
-            starts = 1  # with few iterations, short chains do not pay
+            # With few iterations, initialisation from short chains takes more time than it saves.
+            starts = 1
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

@@ -1,4 +1,4 @@
-"""Display of a model in a notebook, as HTML and as a picture of its topics."""
+"""Display of a model in a notebook: HTML, and a picture of its topics."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: Number of panels per row; and, in inches, a panel's width, its title's height, and the height per
+#: Number of charts per row. Then, in inches: width of a chart, height of its title, and height per
 #: word.
 _COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
-#: Maximum number of characters of a word next to a bar, and the colour of bars (Okabe and Ito).
+#: Maximum number of characters of a word next to a bar. Then: colour of bars (Okabe and Ito).
 _LETTERS, _COLOUR = 18, "#0072B2"
 
 
 class Panel(NamedTuple):
-    """A topic's words in a picture, with their values, and the bounds of the values if known."""
+    """Bar chart of a topic: its words, their values, and the bounds of the values if known."""
 
     title: str
     words: list[str]
@@ -36,7 +36,8 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     label : str
         Name of the axis of the values.
     """
-    # imported here, because a global import would make notebooks show figures
+    # The import is here because an import at the top of the module would make notebooks show
+    # figures.
     from matplotlib import pyplot
 
     columns = min(_COLUMNS, len(panels))
@@ -50,7 +51,8 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
         figsize=(_WIDTH * columns, height * rows),
         layout="constrained",
     )
-    pyplot.close(figure)  # closed, so that a notebook shows it only once, as a cell's value
+    # Because the figure is closed, a notebook shows it only once, as the value of a cell.
+    pyplot.close(figure)
     for axes, panel in zip(grid.flat, panels, strict=False):
         place = np.arange(len(panel.words))
         axes.barh(place, panel.values, color=_COLOUR, alpha=0.75)
@@ -70,7 +72,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
 
 def _short(word: str) -> str:
-    """Return a word for a picture, shortened, and escaped so that matplotlib sees no formula."""
+    """Return a word shortened for a picture, and escaped so that matplotlib sees no formula."""
     shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
     return shown.replace("$", r"\$")
 
@@ -81,7 +83,7 @@ def html(
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
     hidden: int,
 ) -> str:
-    """Return HTML that shows a model, with no style sheet, in the surrounding page's colours.
+    """Return HTML that shows a model; it has no style sheet but takes the colours of the page.
 
     Parameters
     ----------

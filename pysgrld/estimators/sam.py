@@ -1,4 +1,4 @@
-"""The spherical admixture model as an estimator."""
+"""Spherical admixture model as an estimator."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["SAM"]
 
 @with_sampler_options
 class SAM(TopicModel):
-    """Spherical admixture model, in which documents and topics are unit vectors.
+    """Spherical admixture model, in which documents and topics are vectors of unit length.
 
-    A document is a unit vector near the direction of a mixture of topics, which are unit vectors,
-    too; entries may be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has
-    examples, and docs/internals/mathematics.md the equations.
+    A document is a unit vector near the direction of a mixture of topics; the entries of topics may
+    be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has examples, and
+    docs/internals/mathematics.md the equations.
 
     Parameters
     ----------
@@ -139,7 +139,8 @@ class SAM(TopicModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **sampler_options: Any,  # with_sampler_options adds these
+        # The decorator with_sampler_options replaces these by named parameters.
+        **sampler_options: Any,
     ) -> None:
         del sampler_options
         self.n_components = n_components
@@ -178,7 +179,7 @@ class SAM(TopicModel):
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as `Documents`, after scaling numbers that are not whole."""
+        """Return a matrix as `Documents`, after scaling its rows if some numbers are not whole."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)
@@ -187,11 +188,11 @@ class SAM(TopicModel):
         return documents, words
 
     def log_perplexity(self, X: Any, y: Any = None) -> float:
-        """Return the log-perplexity of documents for the topics ``components_``.
+        """Return the log-perplexity of documents, given the topics ``components_``.
 
-        It is minus the mean over documents of ln p(v_d), with p averaged over 200 proportions drawn
-        from the prior (Liu, Zhu and Song 2016, section 5.3). This estimate is far too high if
-        ``kappa`` is large, so compare it only at equal settings.
+        It is minus the mean over documents v_d of ln p(v_d). The density p is averaged over 200
+        proportions drawn from the prior (Liu, Zhu and Song 2016, section 5.3). This estimate is far
+        too high if ``kappa`` is large, so compare it only at equal settings.
 
         Parameters
         ----------
@@ -222,7 +223,7 @@ class SAM(TopicModel):
         return float(scorer.point(Key(self._options.seed, 0, 0), self._draw))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log density per document, which is minus `log_perplexity`.
+        """Return the mean log density of a document, which is minus `log_perplexity`.
 
         Parameters
         ----------

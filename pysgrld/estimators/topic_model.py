@@ -1,4 +1,4 @@
-"""Base of topic models that are fitted to a matrix by scikit-learn's conventions."""
+"""Base class of topic models that are fitted to a matrix, by scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -44,15 +44,16 @@ from pysgrld.train.hold_out import watched_documents
 from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
-#: Fraction of a held-out document's tokens that is observed.
+#: Fraction of a held-out document's tokens that the model observes; the others are scored.
 OBSERVED = 0.8
 
 
 class TopicModel(TopicTables, Transformer):
-    """Base of topic models that are fitted to a matrix.
+    """Base class of topic models that are fitted to a matrix.
 
-    A subclass has a constructor with keyword parameters, and `_rules` for these parameters.
-    `with_sampler_options` adds the options of single samplers, and ``sampler_options``.
+    A subclass has a constructor with keyword parameters, and `_rules` for these parameters. The
+    decorator `with_sampler_options` adds parameters for the options of single samplers, and the
+    attribute ``sampler_options``.
     """
 
     sampler_options: ClassVar[Mapping[str, Option]]
@@ -73,21 +74,22 @@ class TopicModel(TopicTables, Transformer):
 
     @property
     def _no_score(self) -> str:
-        """The reason why documents have no held-out score, or an empty text if they have one."""
+        """Return the reason why documents have no held-out score, or an empty text."""
         return ""
 
     def _shared_rules(self) -> list[Rule]:
-        """Return the rules for the parameters common to all topic models."""
+        """Return the rules for the parameters that all topic models have."""
         algorithms, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
-        try:  # A, B, C must give a step size A (1 + t/B)^(-C) that does not grow
+        try:  # The values A, B and C must give a step size A (1 + t/B)^(-C) that does not grow.
             a, b, c = map(float, steps := tuple(self.step_size or ()))
             good_steps = all(map(is_number, steps)) and 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
         except (TypeError, ValueError):
             good_steps = False
-        of_sampler = []  # these are checked by the parsers of the command line's options
+        # The values of these parameters are checked by the parsers of the command line's options.
+        of_sampler = []
         for name, option in self.sampler_options.items():
             parameter = name.replace("-", "_")
             value, good = getattr(self, parameter), True
@@ -137,11 +139,11 @@ class TopicModel(TopicTables, Transformer):
 
     @by_parameters
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
-        """Learn topics from documents, starting afresh.
+        """Learn topics from documents, without using an earlier fit.
 
         Without ``max_iter`` training continues until the averaged held-out perplexity has
-        converged: docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the
-        current iteration: the model is then fitted with the iterations so far, and
+        converged: docs/evaluation.md, "When training ends by itself". Ctrl-C ends training after
+        the current iteration: the model is then fitted with the iterations so far, and
         `KeyboardInterrupt` is raised.
 
         Parameters
@@ -187,7 +189,8 @@ class TopicModel(TopicTables, Transformer):
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        # hold documents out, or choose training documents, whose score shows when fit has converged
+        # Hold documents out, or else choose training documents. Their score decides when training
+        # has converged.
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
@@ -209,7 +212,7 @@ class TopicModel(TopicTables, Transformer):
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens; give max_iter and holdout=0")
             held_out = None
-        # real values have no tokens, so the size of minibatches depends on the number of entries
+        # Real values have no tokens, so the number of entries determines the size of minibatches.
         trained = documents.take(train)
         tokens = trained.tokens if self.of_counts else len(trained.indices)
         scored = held_out or watched
@@ -262,7 +265,7 @@ class TopicModel(TopicTables, Transformer):
     def _vocabulary(
         self, explicit_options: Mapping[str, Any], names: Array | None, words: int
     ) -> list[str] | None:
-        """Return the words of the columns if seed words are given, else None.
+        """Return the words of the columns if the model has seed words, else None.
 
         The words are the numbers of the columns, as text, if the columns have no names.
         """
@@ -281,8 +284,8 @@ class TopicModel(TopicTables, Transformer):
         return vocabulary_of_model
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
-        """Raise an error if a document is so long that its counts would not be exact."""
-        # for real values there are no tokens to check
+        """Raise an error for a document that is too long for exact counts of its tokens."""
+        # Real values have no tokens, so their lengths are not checked.
         if self.of_counts and (sweeps or not self._no_score):
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
@@ -296,7 +299,7 @@ class TopicModel(TopicTables, Transformer):
         names: Array | None,
         watched: HeldOut | None = None,
     ) -> None:
-        """Resolve the options, and start a chain on the training documents."""
+        """Resolve the training options, and start a chain on the training documents."""
         options = resolve(explicit_options, facts).options
         stream = Epochs.of(options, documents, train)
         run_on = RunOn(jobs(self.n_jobs))
@@ -304,7 +307,7 @@ class TopicModel(TopicTables, Transformer):
         check_memory(options, facts, documents, run_on.threads, most)
         corpus = CorpusFacts(facts.words, facts.tokens)
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # remove results of an earlier fit
+            delattr(self, name)  # Remove the results of an earlier fit.
         vars(self).pop("_kept", None)
         self._options = options
         self._note_parameters()
@@ -317,9 +320,10 @@ class TopicModel(TopicTables, Transformer):
         self._check_lengths(documents)
 
     def _advance(self, batch: Any = None) -> None:
-        """Do one iteration; if a posterior sample is due, take it and perhaps store it."""
+        """Do one iteration; if a posterior sample is due, take the sample and possibly store it."""
         posterior, self._stage = self._posterior, None
-        if batch is not None:  # in partial_fit, a minibatch is given, which may repeat documents
+        # In partial_fit, the caller gives the minibatch, which may repeat documents.
+        if batch is not None:
             self._word_counts = self._measures = None
         chain = posterior.chain
         chain.advance(batch)
@@ -336,7 +340,7 @@ class TopicModel(TopicTables, Transformer):
                 self._samples[chain.step] = chain.sample()
 
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
-        """Run the Gibbs refinement after training, if the options request one."""
+        """Run Gibbs refinement after training, if the training options request it."""
         posterior, options = self._posterior, self._options
         sweeps = sweeps_after(
             posterior.chain,
@@ -378,7 +382,7 @@ class TopicModel(TopicTables, Transformer):
             self._stage, self._samples = stage, samples
 
     def fit_transform(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Doubles:
-        """Learn topics from documents, and return the documents' topic proportions.
+        """Learn topics from documents, and return the topic proportions of these documents.
 
         Parameters
         ----------
@@ -407,9 +411,9 @@ class TopicModel(TopicTables, Transformer):
     # ---- use of a fitted model ----
 
     def transform(self, X: Any, *, draws: int | None = None) -> Any:
-        """Infer the topic proportions of documents, for the topics ``components_``.
+        """Infer the topic proportions of documents, given the topics ``components_``.
 
-        A document's result depends only on its counts and the seed, not on its row or other
+        A document's result depends only on its counts and the seed, not on its position or on other
         documents.
 
         Parameters
@@ -446,7 +450,7 @@ class TopicModel(TopicTables, Transformer):
         return self._contained(self._shares(X, 1), X)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
-        """Return the documents' proportions of a layer's topics, (n, K)."""
+        """Return the proportions of a layer's topics in each document, (n, K)."""
         layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted, keys, shares = self._fitted(), content_keys(documents), []
@@ -458,7 +462,7 @@ class TopicModel(TopicTables, Transformer):
         return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
-        """Return draws of the documents' proportions of a layer's topics, (S, n, K)."""
+        """Return posterior samples of documents' proportions of a layer's topics, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
         layer_index, documents = self._at(layer), self._documents_like(X)

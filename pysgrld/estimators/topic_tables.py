@@ -1,4 +1,4 @@
-"""Table of topics with share, coherence and name; typical documents; HTML page of the model."""
+"""Table of topics with share, coherence and name; typical documents; web page of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Measures(NamedTuple):
-    """Measures of the lowest layer's topics, computed on the training documents.
+    """Shares and coherence of the lowest layer's topics, measured on the training documents.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Measures(NamedTuple):
 
 
 class TopicTables(KeptModel):
-    """Base of estimators that compute measures of their topics on the documents of `fit`."""
+    """Base class of estimators that measure their topics on the documents of `fit`."""
 
     numbers = (*KeptModel.numbers, "measures")
     _measures: Measures | list[list[float] | None] | None = None
 
     def _measure(self, documents: Documents, train: Int64s) -> None:
-        """Measure shares and coherence of topics on the training documents."""
+        """Compute the shares and the coherence of the topics on the training documents."""
         fitted, first = self._fitted(), self._first_words(self._topics(1), WORDS_SHOWN, 1, None)
         rows = evenly_spaced(train, WEIGHT_DOCUMENTS)
         trace = self._traced_shares()
@@ -66,14 +66,14 @@ class TopicTables(KeptModel):
         )
 
     def _traced_shares(self) -> Doubles | None:
-        """Return the topic shares in each draw of the Gibbs refinement, (S, K), or None without one."""
+        """Return topic shares in each sample of Gibbs refinement, (S, K), or else None."""
         if self._fitted().exact is None:
             return None
         trace = trace_in(self._record.arrays, "shares")
         return None if trace is None or not len(trace) else trace
 
     def _measured(self) -> Measures:
-        """Return the measures of the topics, computed on the run's corpus if the model was loaded."""
+        """Return the topics' measures; those of a loaded model are computed on its run's corpus."""
         self._check_fitted()
         if self._measures is None and isinstance(self._samples, StoredSamples):
             results = Results(self._samples.run.path, 1)
@@ -94,7 +94,7 @@ class TopicTables(KeptModel):
 
     @property
     def shares_(self) -> Doubles:
-        """Each topic's share of the tokens in the documents of `fit`, (K,).
+        """Share of each topic in the tokens of the documents of `fit`, (K,).
 
         Raises
         ------
@@ -105,9 +105,10 @@ class TopicTables(KeptModel):
 
     @property
     def coherence_(self) -> Doubles:
-        """Coherence (NPMI) of each topic's first ten words in the documents of `fit`, (K,).
+        """Coherence (NPMI) of the first ten words of each topic in the documents of `fit`, (K,).
 
-        It is 0 if words occur together as often as by chance, and 1 if they only occur together.
+        The coherence is 0 if words occur together as often as by chance, and 1 if they only occur
+        together.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class TopicTables(KeptModel):
         return sorted_frame
 
     def representative_documents(self, X: Any, n: int = 3) -> pandas.DataFrame:
-        """Return a pandas DataFrame of each topic's documents with the greatest shares.
+        """Return a pandas DataFrame of the documents in which each topic has its greatest shares.
 
         Parameters
         ----------
@@ -215,7 +216,7 @@ class TopicTables(KeptModel):
         return documents_frame
 
     def report(self) -> Page:
-        """Return the HTML page of the model, as made by ``sgmc report``.
+        """Return the web page of the model as HTML, as made by ``sgmc report``.
 
         Returns
         -------
@@ -237,5 +238,5 @@ class TopicTables(KeptModel):
             place = Path(folder) / type(self).__name__.lower()
             self.save(place)
             page = report(place)
-            _ = page.html  # this computes the page while the temporary folder exists
+            _ = page.html  # This line computes the page while the temporary folder exists.
             return page

@@ -1,4 +1,4 @@
-"""Counting of words in X, given as texts, token lists, spaCy documents, or gensim bags of words."""
+"""Counting of words in X: texts, lists of tokens, spaCy documents, or gensim bags of words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pysgrld.types import Array, Documents
 
 #: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
-#: Name given to an unnamed column; columns are counted from 1.
+#: Name of a column that has no name; columns are counted from 1.
 UNNAMED = "word{}"
 
 
 def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Array | None]:
-    """Count the words in the input of `fit`; return the counts, and the column names or None.
+    """Count the words in the input of `fit`; return the counts, and the column names if known.
 
-    By default, the words of texts are chosen as in ``sgmc train``, and all tokens in lists of
-    tokens are words; the most frequent words come first. With ``vocabulary``, its words are
+    By default, the words of texts are chosen as in ``sgmc train``; in lists of tokens, all tokens
+    are words. The most frequent words come first. If ``vocabulary`` is given, only its words are
     counted, in its order.
 
     Parameters
@@ -81,7 +81,7 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
 
 
 def names_in(vocabulary: Any) -> np.ndarray:
-    """Return the column names in a vocabulary, (V,) str objects.
+    """Return the words of a vocabulary as column names, (V,) str objects.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # this also converts NumPy's str
+        texts.append(str(text))  # The conversion is for NumPy's str.
     return texts or None
 
 
@@ -180,7 +180,7 @@ def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
 
 
 def _rows_of(x: Any) -> Iterable[Any]:
-    """Return X if it is a sequence of documents; for a matrix, table or text return an empty tuple."""
+    """Return X if it is a sequence of documents; for a matrix, table or text, return ()."""
     if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
         return ()
     if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
@@ -199,7 +199,7 @@ def known_documents(
     threads: int,
     log: Log,
 ) -> Documents | None:
-    """Count the model's words in X; return None if X is a matrix.
+    """Count the words that the model knows in X; return None if X is a matrix.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def known_documents(
 def counted_tokens(
     tokens: Sequence[Sequence[str]], words: Sequence[str], log: Log = no_log
 ) -> Documents:
-    """Count the given words in token lists; other words are left out, so documents may be empty.
+    """Count the given words in lists of tokens; all other tokens are dropped.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def counted_tokens(
 
 
 def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None) -> Documents:
-    """Return bags of words as `Documents`, adding the counts of repeated words.
+    """Return bags of words as `Documents`; the counts of a repeated word are added.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _of_rows(rows: Sequence[Sequence[tuple[int, int]]]) -> Documents:
-    """Return `Documents` made from each document's pairs (column, count), sorted by column."""
+    """Return `Documents`, given the pairs (column, count) of each document, sorted by column."""
     ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
     return Documents(ends, flat[:, 0].astype(np.int32), flat[:, 1].astype(np.int32))
@@ -317,7 +317,7 @@ def counted(
     threads: int,
     log: Log = no_log,
 ) -> Documents:
-    """Count the given words in texts; other words are left out, so documents may be empty.
+    """Count the given words in texts; all other words are dropped.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def counted(
 
 @contextmanager
 def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a temporary file; errors of reading it are reported by row of X."""
+    """Write texts to a temporary file; errors in reading the file name the row of X."""
     with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
         path = Path(folder) / "texts.jsonl"
         with path.open("w", encoding="ascii") as file:
@@ -366,7 +366,8 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         except CorpusError as error:
             problem = error.reason.split(";")[0].replace(
                 "--", ""
-            )  # omit advice after ";" or a dash, which is for the command line
+            # Remove the advice after ";" and the dashes of options, which are for the command line.
+            )
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(

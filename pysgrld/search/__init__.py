@@ -1,1 +1,1 @@
-"""Search over numbers of topics and other options, by successive halving."""
+"""Search for the best number of topics and other options, by successive halving."""

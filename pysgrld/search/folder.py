@@ -1,4 +1,4 @@
-"""Preparation of a search's folder: find and lock it, store the corpus and the plan in it."""
+"""Folder of a search: find or create it, lock it, and store the corpus and the plan in it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
 
-#: Default number of chains of each contender in the last rung.
+#: Default number of chains in which each remaining setting is trained in the last round.
 CHAINS = 2
-#: Files of a search that has no plan yet.
+#: Names of the files in the folder of a search that has no plan yet.
 _BEGUN = frozenset({"lock", "lock.held", "corpus", LIST})
-#: Facts about the corpus stored in the plan.
+#: Names of the facts about the corpus that the plan stores.
 _FACTS = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
-#: Training options that apply to a search as a whole.
+#: Training options that apply to the search as a whole, not to each of its runs.
 _OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
 
 
 class SearchRequest(NamedTuple):
-    """The arguments of a search, as a command passes them.
+    """Arguments of a search, as a command passes them.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class SearchRequest(NamedTuple):
     break_lock: bool = False
 
     def resumed(self) -> Path | None:
-        """Return the search's folder if it was named as the corpus, else None."""
+        """Return the folder of a search that the user named instead of a corpus, else None."""
         folders = [Path(name) for name in self.inputs]
         places = [p for f in folders for p in (f, self.root / f)]
         match = next((p for p in places if is_search(p)), None)
@@ -96,7 +96,7 @@ class SearchRequest(NamedTuple):
 
 
 class ReadySearch(NamedTuple):
-    """A search that is ready to train its next rung.
+    """Search with its folder, plan and request, ready to train its next runs.
 
     Attributes
     ----------
@@ -111,19 +111,19 @@ class ReadySearch(NamedTuple):
     request: SearchRequest
 
     def request_of(self, contender: Contender, out: Path, **changes: Any) -> Request:
-        """Return the request to train a contender's run with its share of the threads."""
+        """Return the request to train a run with one setting, on its share of the threads."""
         request = self.request
         threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
         choices = request.choices.without(_OF_SEARCH).updated(contender.choices)
         choices = choices.changed(**changes, out=str(out), resume="auto", threads=threads)
         if "exact-sweeps" in choices.model.options:
-            # because compared runs continue from rung to rung
+            # Compared runs continue in the next round, so they must not end with Gibbs refinement.
             choices = choices.changed(exact_sweeps=0)
         corpus = self.folder / "corpus"
         return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
     def cell_request(self, rung: Rung, cell: Cell) -> Request:
-        """Return the request to train a rung's run with its share of threads and memory."""
+        """Return the request to train a run of a round, with its share of threads and memory."""
         changes: dict[str, Any] = {"chain_id": cell.chain}
         if rung.epochs is not None:
             changes["epochs"] = float(rung.epochs)
@@ -131,11 +131,12 @@ class ReadySearch(NamedTuple):
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
         task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
-        return task_request._replace(as_stored=True)  # the inputs were checked once for all runs
+        # The input files were checked once for all runs, so each run uses the stored corpus.
+        return task_request._replace(as_stored=True)
 
 
 def check(request: SearchRequest) -> None:
-    """Raise an error for a contradictory request, before anything is read.
+    """Raise an error if options contradict each other, before any file is read.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _draft(request: SearchRequest) -> SearchPlan:
-    """Return a search's plan without facts about its corpus, which is not read yet."""
+    """Return the plan of a search without facts about the corpus, which has not been read yet."""
     choices = request.choices
     contenders = contenders_of(axes_of(request.topics, request.grid, choices))
     chains = request.chains or CHAINS
@@ -171,7 +172,7 @@ def _draft(request: SearchRequest) -> SearchPlan:
 
 @contextlib.contextmanager
 def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iterator[ReadySearch]:
-    """Find or create a search's folder, and hold the folder's lock.
+    """Find or create the folder of a search, and hold its lock during the ``with`` block.
 
     Raises
     ------
@@ -201,7 +202,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise an error if another program's files have names of a search's files.
+    """Raise an error if files of another program have the names of a search's files.
 
     Raises
     ------
@@ -216,7 +217,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
-    """Open a search that has a plan, to continue it on its original corpus.
+    """Open a search that has a plan, in order to continue it on its original corpus.
 
     The corpus is the copy in the search's folder, or the stored corpus that was named at the start.
     """
@@ -239,7 +240,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
 
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
-    """Raise an error if a request to continue a search has options that would change it."""
+    """Raise an error if the options of a request would change the search that it continues."""
     other = [f"--{name}" for name in request.choices.values if name not in FREE]
     other += ["--epochs"] if "epochs" in request.choices.names else []
     other += ["--out"] if "out" in request.choices.names else []
@@ -254,7 +255,7 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
 
 
 def find(request: SearchRequest) -> Path:
-    """Return the folder of the search meant by a request; the search must have a plan.
+    """Return the folder of the existing search that a request continues; it must have a plan.
 
     Raises
     ------
@@ -272,7 +273,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
-    """Yield folders that may contain the search, the likeliest first, and finally a new folder."""
+    """Yield folders in which the search may be, the likeliest first, and finally a new folder."""
     if (out := request.choices.start.out) is not None:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
@@ -288,7 +289,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Return True if a folder only has files of a search killed before it had a plan."""
+    """Return True if a folder only has files of a search that was killed before it had a plan."""
     if not is_folder(folder):
         return False
     inside = {
@@ -302,7 +303,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # the files belong to another program
+    except (OSError, SgmcError):  # In this case, another program has written the files.
         return False
     return True
 
@@ -310,10 +311,10 @@ def _is_begun(folder: Path) -> bool:
 def _planned(
     request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
 ) -> ReadySearch | None:
-    """Plan all contenders for the corpus; return None if the folder's search has another corpus."""
+    """Plan all settings for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
-    # the limit is for all runs' memory together; check once how many runs fit at a time
+    # The limit is for the memory of all runs together; check only once how many runs fit at a time.
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
     for contender in draft.contenders:

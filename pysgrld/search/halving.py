@@ -1,7 +1,7 @@
-"""Search by successive halving, which trains, judges and records one rung after another.
+"""Search by successive halving: in each round, train all remaining settings and drop bad ones.
 
-After an interruption, the same command continues the runs from their checkpoints, and the search
-from ``search.json`` and ``rungs.jsonl``.
+A round is called a rung. After an interruption, the same command continues the runs from their
+checkpoints, and the search from ``search.json`` and ``rungs.jsonl``.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class SearchTeller(Watcher, Protocol):
     progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show that a rung begins, with its runs' names; runs are numbered from 1."""
+        """Show the names of the runs in a round (rung) that begins; runs are numbered from 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Show a decision, given as a line of ``rungs.jsonl``."""
+        """Show which settings a round has dropped, given its line of ``rungs.jsonl``."""
 
 
 class DecidedSearch(NamedTuple):
-    """A search that has decided its last rung: its folder, its plan, and the results of all rungs."""
+    """Completed search: its folder, its plan, and the records of all rounds (rungs)."""
 
     folder: Path
     plan: SearchPlan
@@ -53,7 +53,7 @@ class DecidedSearch(NamedTuple):
 
 
 def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> DecidedSearch:
-    """Search until the last rung is decided, continuing an earlier start of the same search.
+    """Search until the last round is decided; an earlier start of the same search is continued.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 _train(ready, rung, teller, stop, started, explain)
                 records = _decide(ready, rung, records, teller)
         except Interrupted:
-            # the early stop must be reported rather than this error
+            # The error of an early stop must be reported, rather than this error.
             with contextlib.suppress(SgmcError):
                 teller.progress = SearchProgress.read(ready.folder)
             raise
@@ -91,9 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide the rungs that have been trained, and count the tasks of the next rung.
-
-    0 means that the search is done.
+    """Decide all trained rounds (rungs), and return the number of runs in the next, or 0.
 
     Parameters
     ----------
@@ -111,7 +109,7 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
 
 
 def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDirectory | None:
-    """Train one run of the open rung, or return None if the search is finished.
+    """Train one run of the current round (rung), or return None if the search is finished.
 
     Parameters
     ----------
@@ -159,7 +157,7 @@ def _train(
     started: float,
     explain: Explain,
 ) -> None:
-    """Train those runs of a rung that are not finished."""
+    """Train the runs of a round (rung) that are not finished yet."""
     cells = [cell for cell in rung.cells if not rung.is_done(cell, ready.folder)]
     if not cells:
         return
@@ -181,7 +179,7 @@ def _train(
 def _decide(
     ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
 ) -> list[dict[str, Any]]:
-    """Judge a trained rung, append the decision to its file, and return all decisions so far."""
+    """Decide which settings a trained round keeps; store the decision, and return all decisions."""
     number = threads(ready.request.choices.start.threads).number
     standings, sizes = [], {}
     for contender in ready.plan.contenders:

@@ -1,4 +1,4 @@
-"""Results of a search, read from its runs: each contender's standing and table row."""
+"""Results of a search, read from its runs: the scores of each setting and its row in the table."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rungs import Standing, bounds, resampled, worse_by
 from pysgrld.types import Key
 
-#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that certainly include its last line.
 _END = 1 << 16
-#: Minimum fraction of words in topics found by all chains, for a number of topics to be recommended
+#: Minimum fraction of words that lie in topics found by all chains, for a setting to be recommended
 #: for reading.
 SHARED = 0.5
-#: Maximum number of stored samples for counting steady words; more would not change the digits
-#: shown.
+#: Maximum number of posterior samples on which steady words are counted. More samples would not
+#: change the digits shown.
 SAMPLES = 40
 
 
 def read_standing(
     contender: Contender, chains: Sequence[Results]
 ) -> tuple[Standing, list[Estimate]]:
-    """Read a contender's standing from its chains' latest checkpoints.
+    """Read the score of a setting and its recent improvement from its chains' latest checkpoints.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = averages_in(first.checkpoint.arrays).history.tolist()
-    # gain of the second half of iterations, if the first half has a sample
+    # This is the gain of the second half of the iterations, or None if the first half has no
+    # sample.
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -84,7 +85,7 @@ def read_standing(
 
 
 class Tried(NamedTuple):
-    """A contender's row in the table of a search.
+    """Row of a setting in the table of a search's results.
 
     Attributes
     ----------
@@ -141,7 +142,7 @@ class Tried(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The result of a search.
+    """Result of a search: the table of settings, and the best and the smallest good setting.
 
     Attributes
     ----------
@@ -167,15 +168,15 @@ class SearchResult(NamedTuple):
     smallest: str
 
     def row(self, name: str) -> Tried:
-        """Return a contender's row."""
+        """Return the table row of a setting, given the setting's name."""
         return next(row for row in self.rows if row.name == name)
 
     @property
     def reading(self) -> str:
-        """Name of the contender recommended for reading.
+        """Return the name of the setting that is recommended for reading its topics.
 
-        It is `smallest`, unless less than half of its words lie in topics that all chains found. In
-        that case it is the contender with the largest fraction of words in such topics.
+        This setting is `smallest`, unless less than half of its words lie in topics that all chains
+        found. In that case it is the setting with the largest fraction of words in such topics.
         """
         found = self.row(self.smallest).found
         if found is None or found >= SHARED:
@@ -184,7 +185,7 @@ class SearchResult(NamedTuple):
         return max(whole, key=lambda row: (row.found, -row.topics)).name
 
     def record(self) -> dict[str, Any]:
-        """Return all fields by name, in a form for JSON."""
+        """Return all fields by name, as values that JSON can represent."""
         return {
             "folder": str(self.folder),
             "score": self.kind.name,
@@ -203,7 +204,7 @@ def result_of(
     threads: int,
     tell: Callable[[int], None] = lambda done: None,
 ) -> SearchResult:
-    """Read all contenders' results.
+    """Read the results of all settings.
 
     Parameters
     ----------
@@ -235,7 +236,8 @@ def result_of(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # reduction from the next smaller number of topics, all other options being equal
+        # This is the reduction from the next smaller number of topics, with all other options
+        # equal.
         gain = None
         if not dropped:
             smaller = [
@@ -290,10 +292,10 @@ def result_of(
 
 
 def share_found_by_all(chains: Sequence[Results]) -> float | None:
-    """Return the fraction of words in topics that every chain found.
+    """Return the fraction of words that lie in topics found by every chain.
 
-    Another chain has found a topic of the first chain if the matched topics have at least 70 % of
-    their probability in common. Returns None for a single chain, or if topics cannot be matched.
+    Another chain has found a topic of the first chain if the topic and its match have at least 70 %
+    of their probability in common. Returns None for a single chain, or if topics cannot be matched.
 
     Parameters
     ----------
@@ -312,9 +314,9 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
 
 
 def steady_words(results: Results) -> float | None:
-    """Return how many of a topic's top ten words are also in the top ten of a draw, on average.
+    """Return the average number of a topic's top ten words that also are top words of a sample.
 
-    Returns None if the run has fewer than two draws, or its topics have no mean.
+    Returns None if the run has fewer than two posterior samples, or its topics have no mean.
 
     Parameters
     ----------

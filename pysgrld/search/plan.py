@@ -1,4 +1,4 @@
-"""A search's plan, in ``search.json``: settings, corpus, and length of training."""
+"""Plan of a search, stored in ``search.json``: settings, corpus, and length of training."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from pysgrld.options.paths import is_file
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small, replace_file
 
-#: File of the plan in a search's folder.
+#: Name of the file in a search's folder that stores the plan.
 PLAN = "search.json"
-#: Numbers of topics to try by default.
+#: Numbers of topics that a search tries by default.
 TOPICS = (20, 50, 100, 200)
-#: Epochs of the first rung, unless warm-up and burn-in take longer.
+#: Number of epochs in the first round of training, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: Number of posterior samples of every contender at which the first rung is long enough.
+#: Minimum number of posterior samples that every run must have in the first round.
 FIRST_SAMPLES = 20
-#: If samples are rare, this smaller number of samples suffices, after this number of sampling
-#: iterations.
+#: If samples are taken rarely, this smaller number of samples suffices in the first round. Then:
+#: number of iterations after burn-in that suffices with it.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
-#: Maximum number of contenders.
+#: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000
-#: Groups of options, and single options, that must be the same for all contenders.
+#: Groups of options that must be equal for all settings, and below them single such options.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
-#: An option to vary, with its values as typed and as parsed.
+#: Type of an option to vary: its name, and its values as typed and as parsed.
 Axis = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 class Contender(NamedTuple):
-    """A setting of the options that a search varies.
+    """Setting to try: a combination of values of the options that the search varies.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Contender(NamedTuple):
 
     @property
     def choices(self) -> Choices:
-        """These options in the form of `Choices`."""
+        """Return these options as `Choices`, the form in which the command line passes them."""
         return Choices(self.options)
 
 
 def parse_grid(text: str) -> Axis:
-    """Parse ``NAME=VALUE,VALUE,...``, a training option and the values to try.
+    """Parse ``NAME=VALUE,VALUE,...``, which is a training option and the values to try.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def parse_grid(text: str) -> Axis:
 def axes_of(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
 ) -> tuple[Axis, ...]:
-    """Return the options to vary, with the numbers of topics first, in ascending order.
+    """Return the options to vary: first the number of topics, in ascending order, then the others.
 
     Raises
     ------
@@ -119,7 +119,8 @@ def axes_of(
             raise UsageError(f"--{name} and --grid {name} contradict each other; give one of them")
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model
-    # numbers of topics do not apply to a model that determines its own, or whose layers are varied
+    # Numbers of topics are not tried if the model determines its number of topics, or if the widths
+    # of its layers are given or varied.
     if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *choices.names}):
         if not grid:
             raise UsageError("the search has nothing to compare; give --grid NAME=VALUE,VALUE,...")
@@ -129,7 +130,7 @@ def axes_of(
 
 
 def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
-    """Return all combinations of values to try, each with its folder's name.
+    """Return all combinations of the values to try, each with the name of its folder.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
 
 
 class SearchPlan(NamedTuple):
-    """A search's plan.
+    """Plan of a search: its settings, its corpus, and how long to train.
 
     Attributes
     ----------
@@ -184,7 +185,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Options, settings and corpus that identify the search, by the names typed by users."""
+        """Return the options, settings and corpus by which a search is identified, by name."""
         return {
             **{f"--{name}": value for name, value in self.choices.values.items()},
             "list of settings": ", ".join(c.name for c in self.contenders),
@@ -194,7 +195,7 @@ class SearchPlan(NamedTuple):
         }
 
     def is_like(self, other: SearchPlan) -> bool:
-        """Return True if both plans try the same settings with the same options, on any corpora."""
+        """Return True if both plans try the same settings with the same options on any corpus."""
         return (self.contenders, self.chains, self.choices, self.epochs) == (
             other.contenders,
             other.chains,
@@ -211,12 +212,12 @@ class SearchPlan(NamedTuple):
 
 
 def is_search(folder: Path) -> bool:
-    """Return True if a folder has a search."""
+    """Return True if a folder contains a search that has a plan."""
     return is_file(folder / PLAN)
 
 
 def read_plan(folder: Path) -> SearchPlan:
-    """Read ``search.json``.
+    """Read the plan of a search from ``search.json``.
 
     Raises
     ------
@@ -238,14 +239,15 @@ def read_plan(folder: Path) -> SearchPlan:
 
 
 def choices_of(options: Mapping[str, Any]) -> Choices:
-    """Convert options from JSON to the form of the command line, with tuples for lists."""
+    """Convert options read from JSON to `Choices`, in which lists become tuples."""
     return Choices({n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Return the first rung's epochs: the first of 4, 8, 16, ... that gives all enough samples.
+    """Return the number of epochs in the first round: the least of 4, 8, 16, ... that suffices.
 
-    Twenty posterior samples are enough, or ten after a hundred iterations of sampling.
+    It suffices if every run has twenty posterior samples, or ten after a hundred iterations of
+    sampling.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Result files of a search: numbers in JSON, a page, and a picture with up to four charts."""
+"""Result files of a search: values in JSON, a web page, and a picture with up to four charts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pysgrld.run.ownership import claim_files
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.show import called, sentences, table
 
-#: Files in a search's folder.
+#: Names of the result files in a search's folder.
 RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
-#: Scripts of the page, included by `pysgrld.report.page_file`.
+#: Scripts in the web page, which `pysgrld.report.page_file` inserts into it.
 SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 
@@ -51,7 +51,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Raise an error if another program's files have the results' names, else claim the names.
+    """Raise an error if another program's files have names of result files; else claim the names.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def claim_results(folder: Path) -> None:
 
 
 def html(result: SearchResult) -> bytes:
-    """Return a search's HTML file; the same result always gives the same bytes.
+    """Return the web page of a search as bytes, which depend only on the result.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def html(result: SearchResult) -> bytes:
 
 
 def draw(result: SearchResult, path: Path) -> Path:
-    """Write the picture as a PNG file, which requires matplotlib.
+    """Write the picture of a search as a PNG file; this requires matplotlib.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def draw(result: SearchResult, path: Path) -> Path:
 
 
 class ChartPoint(NamedTuple):
-    """A value at a number of topics, with bounds if there are any."""
+    """Value of a setting with a given number of topics, with bounds if they are known."""
 
     topics: int
     value: float
@@ -158,9 +158,9 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points over the number of topics, for one setting of the other options.
+    """Points of a chart for one setting of all options except the number of topics.
 
-    The name is empty if there is only one line.
+    The name of the line is empty if there is only one line.
     """
 
     name: str
@@ -168,7 +168,7 @@ class Line(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart: title, remark to the reader, lines, and axis limits if they are fixed."""
+    """Chart of values over numbers of topics: title, remark to readers, lines, axis limits."""
 
     title: str
     remark: str
@@ -177,12 +177,12 @@ class Chart(NamedTuple):
     high: float | None
 
 
-#: A row's value with its bounds.
+#: Value in a table row, with its bounds.
 _Values = tuple[float, float | None, float | None] | None
 
 
 def charts(result: SearchResult) -> list[Chart]:
-    """Return charts of values over the number of topics, except charts without any value.
+    """Return charts of values over the number of topics; a chart without any value is omitted.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def charts(result: SearchResult) -> list[Chart]:
     """
 
     def score(row: Tried) -> _Values:
-        """Return a score and, for perplexity, its bounds given the best contender's perplexity."""
+        """Return a score and, for perplexity, bounds for its difference from the best one."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
         share, low, high = row.above

@@ -1,9 +1,9 @@
-"""Rungs of a search: the contenders to train next, for how long, and decisions on rungs.
+"""Rungs (rounds of training) of a search, and the decisions which settings each rung drops.
 
-Contenders are compared in pairs, on the same held-out documents, which are resampled: the
-difficulty of a document's words, equal for all of them, cancels. ``rungs.jsonl`` has a line for
-each decided rung. The next rung follows from it and from ``search.json`` alone, so every process
-that continues does the same.
+Settings are compared in pairs. The score of both settings is resampled over the same held-out
+documents, so that the difficulty of a document, which is equal for both, cancels. ``rungs.jsonl``
+has a line for each decided rung. The next rung follows from it and from ``search.json`` alone, so
+every process that continues does the same.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pysgrld.run.layout import is_run
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.types import Doubles
 
-#: File of decisions in a search's folder.
+#: Name of the file in a search's folder that stores the decisions after each round.
 RUNGS = "rungs.jsonl"
-#: A contender may be dropped if its perplexity exceeds the leader's, with 95 % certainty, by more
-#: than this fraction.
+#: A setting may be dropped if its perplexity exceeds that of the best setting by more than this
+#: fraction, with 95 % certainty.
 WORSE = 0.01
-#: Relative difference from the best perplexity within which the smallest number of topics is
-#: reported.
+#: A search also reports the smallest number of topics with a perplexity that exceeds the best one
+#: by at most this fraction.
 NEAR = 0.005
-#: Number of times that held-out documents are resampled, and coverage of the intervals.
+#: Number of times that held-out documents are resampled. Then: coverage of the intervals.
 RESAMPLES, SURE = 2000, 0.95
-#: Key of the resampling's random numbers, fixed so that decisions are reproducible.
+#: Seed of the random numbers for resampling, which is fixed so that decisions are reproducible.
 _KEY = 20
 
 
@@ -41,18 +41,18 @@ _KEY = 20
 
 
 class Cell(NamedTuple):
-    """A run of a rung: a contender and a chain number."""
+    """Run of a round (rung): a setting and the number of a chain."""
 
     contender: Contender
     chain: int
 
     def path(self, folder: Path) -> Path:
-        """Return the run's folder within the search's folder."""
+        """Return the folder of the run, which is inside the search's folder."""
         return chain_path(folder / self.contender.name, self.chain)
 
 
 class Rung(NamedTuple):
-    """The runs to train next, and for how many epochs.
+    """Round of training in a search: the runs to train, and for how many epochs.
 
     Attributes
     ----------
@@ -71,20 +71,20 @@ class Rung(NamedTuple):
     cells: tuple[Cell, ...]
 
     def is_done(self, cell: Cell, folder: Path) -> bool:
-        """Return True if a run has been trained for this rung's epochs."""
+        """Return True if a run has been trained for the number of epochs of this round."""
         path = cell.path(folder)
         if not is_run(path):
             return False
         try:
             run = RunDirectory.open(path)
             finished = run.status.get("state") == "finished"
-        except SgmcError:  # the error will be reported when the run is trained
+        except SgmcError:  # The error will be reported when the run is trained.
             return False
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
 
 def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
-    """Return the next rung to train, given all decisions, or None if the last is decided."""
+    """Return the next round to train, given all decisions, or None if the last round is decided."""
     alive: Sequence[Contender] = plan.contenders
     epochs: float | None = plan.first
     last = plan.epochs is not None and plan.first >= plan.epochs
@@ -100,7 +100,7 @@ def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | 
 
 
 def read_rungs(folder: Path) -> list[dict[str, Any]]:
-    """Read all decisions so far, which may be an empty list.
+    """Read which settings each round has kept and dropped so far; the list may be empty.
 
     Raises
     ------
@@ -123,11 +123,11 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
     return decisions
 
 
-# ---- how a rung is judged
+# ---- decisions about a round
 
 
 class Standing(NamedTuple):
-    """A contender's state after a rung.
+    """Score and training progress of a setting after a round of training.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Standing(NamedTuple):
 
 
 class Interval95(NamedTuple):
-    """A value with its 95 % interval's bounds."""
+    """A value, and the bounds of its 95 % interval."""
 
     value: float
     low: float
@@ -166,7 +166,7 @@ class Interval95(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A contender with a rung's decision about it.
+    """Decision whether a setting continues after a round, with the reason.
 
     Attributes
     ----------
@@ -184,30 +184,30 @@ class Judged(NamedTuple):
 
 
 def leader_of(standings: Iterable[Standing]) -> Standing:
-    """Return the standing with the best score, or the first one of equals."""
+    """Return the setting with the best score; of several equal scores, the first."""
     return min(standings, key=lambda s: (math.isnan(s.score), s.score))
 
 
 def worse_by(standing: Standing, a: float, leader: float) -> float:
-    """Return the fraction by which the perplexity of score ``a`` exceeds the leader's."""
+    """Return the fraction by which the perplexity of score ``a`` exceeds that of ``leader``."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 
 
 def resampled(scores: Sequence[Estimate]) -> Doubles:
-    """Return scores on resampled held-out documents, (contenders, resamples).
+    """Return the scores on resampled held-out documents, (settings, resamples).
 
-    Documents are drawn with replacement, the same documents for all scores. The draws depend only
-    on the number of documents.
+    Documents are drawn with replacement, and the same documents are drawn for all scores. The draws
+    depend only on the number of documents.
     """
     random, n = np.random.Philox(_KEY), len(scores[0].influence)
-    # raw random numbers are the same in all versions of NumPy
+    # Unlike NumPy's distributions, raw random numbers are the same in all versions of NumPy.
     draws = ((random.random_raw(n) % n).astype(np.int64) for _ in range(RESAMPLES))
     return np.array([[score.among(drawn) for score in scores] for drawn in draws]).T
 
 
 def bounds(value: float, draws: Doubles) -> Interval95:
-    """Return a value with the 95 % interval of its resampled values."""
+    """Return a value with its 95 % interval, which is computed from resampled values."""
     if not np.isfinite(draws).all():
         return Interval95(value, math.nan, math.nan)
     tail = (1.0 - SURE) / 2
@@ -216,7 +216,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return the fractions by which perplexities exceed the leader's, with intervals."""
+    """Return the fractions by which perplexities exceed the best setting's, with intervals."""
     draws = resampled([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []
@@ -231,11 +231,11 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
 
 
 def judge(standings: Sequence[Standing]) -> list[Judged]:
-    """Judge a rung: keep the leader, its neighbours in the grid, and all that may still become best.
+    """Decide which settings continue: the best, its neighbours in the grid, and possible winners.
 
-    Any other contender is dropped if two conditions hold: with 95 % certainty, its perplexity is
-    worse than the leader's by more than 1 %; and the gain of its last doubling of iterations is
-    less than its distance to the leader.
+    Any other setting is dropped if two conditions hold. With 95 % certainty, its perplexity is more
+    than 1 % higher than that of the best setting. And the last doubling of its iterations has
+    reduced its perplexity by less than the distance to the best setting.
     """
     leader = leader_of(standings)
     judged = []
@@ -249,7 +249,8 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
             reason = "not certainly worse"
         elif standing.gained is None:
             reason = "too few scores to estimate its improvement"
-        # the gain of the last doubling and the distance to the leader, both as logs
+        # Compare the gain of the last doubling of iterations with the distance to the best, both as
+        # logs.
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
             reason = "worse, but still improving"
         else:
@@ -259,14 +260,14 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
 
 
 def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Return True if two positions in the grid differ by one step in a single option."""
+    """Return True if two settings differ by one step in the values of a single option."""
     return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
 
 
 def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
-    """Return True if further rungs would not drop any contender.
+    """Return True if further rounds of training would not drop any setting.
 
-    In that case all remaining contenders are neighbours of the leader, or all their scores have
+    In that case all remaining settings are neighbours of the best one, or all their scores have
     converged.
     """
     alive = [j.standing for j in judged if j.goes_on]
@@ -276,9 +277,9 @@ def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
 
 
 def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
-    """Return the contender with the fewest topics within 0.5 % of the best score.
+    """Return the setting with the fewest topics among those within 0.5 % of the best score.
 
-    If several have as few topics, return the one with the better score.
+    If several settings have equally few topics, return the one with the best score.
 
     Parameters
     ----------
@@ -294,10 +295,10 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
 def decision(
     plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return a rung's line for ``rungs.jsonl``: the leader, the kept contenders, the next epochs.
+    """Return the line for ``rungs.jsonl`` about a round: best setting, kept settings, next epochs.
 
-    The line of the last rung also names the smallest contender near the best, and drops no
-    contender.
+    The line of the last round also names the smallest setting near the best score; it drops no
+    setting.
 
     Parameters
     ----------

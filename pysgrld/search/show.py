@@ -1,4 +1,4 @@
-"""Texts about a search: progress, table of results, recommendations, and further advice."""
+"""Texts about a search: its progress, the table of results, and recommendations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
-#: Column heads that follow the varied options and the score.
+#: Heads of the table's columns that follow the varied options and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -25,14 +25,15 @@ HEADS = (
     "memory",
     "dropped after",
 )
-#: Columns omitted from a narrow table, in order of omission.
+#: Columns that a narrow table omits, in order of omission.
 SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
-#: Maximum number of characters at which a list of numbers of topics is shown in full.
+#: Maximum number of characters of a complete list of numbers of topics. A longer list is replaced
+#: by its range.
 _LISTED = 20
 
 
 def called(row: Tried | Contender) -> str:
-    """Return a contender's name within a sentence: "K = 50", or with the other varied options.
+    """Return the name of a setting for use within a sentence, such as "K = 50".
 
     >>> called(Contender("k-50-eta-0.1", (1, 0), {"topics": 50, "eta": (0.1,)}))
     'K = 50, eta = 0.1'
@@ -45,7 +46,7 @@ def called(row: Tried | Contender) -> str:
 
 
 class SearchProgress(NamedTuple):
-    """Progress of a search, for ``sgmc runs`` and for the message when a search was stopped.
+    """Progress of a search, as shown by ``sgmc runs`` and by the message about an early stop.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class SearchProgress(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path, runs: Sequence[ListedRun] | None = None) -> SearchProgress:
-        """Read a search's files.
+        """Read the progress of a search from the files in its folder.
 
         Parameters
         ----------
@@ -85,11 +86,11 @@ class SearchProgress(NamedTuple):
         return cls(folder, plan, records, next_rung(plan, records), listed)
 
     def listed(self) -> tuple[str, str, str]:
-        """Return topics, state and score as shown in a list of runs.
+        """Return the numbers of topics, the state and the score, as texts for a list of runs.
 
-        Topics are the numbers tried, or their range if they are many. The state has the number of
-        settings and the progress. The score is the leader's in the last decided rung, with its
-        name. A dash stands for a missing entry.
+        The first text has the numbers of topics tried, or their range if they are many. The state
+        has the number of settings and the progress. The score is that of the best setting after the
+        last decided round, with the setting's name. A dash stands for a missing entry.
         """
         contenders = self.plan.contenders
         counts = sorted({c.options["topics"] for c in contenders if "topics" in c.options})
@@ -106,7 +107,7 @@ class SearchProgress(NamedTuple):
         return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return a row of texts for each setting, after the column heads.
+        """Return a table of the settings as texts: the column heads, then a row for each setting.
 
         The list is empty if no run has begun, or if the last rung is decided.
         """
@@ -137,7 +138,7 @@ class SearchProgress(NamedTuple):
 
 
 def search_of(run: Path) -> Path | None:
-    """Return the folder of the search to which a run belongs, or None.
+    """Return the folder of the search to which a run belongs, or None if it belongs to none.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def search_of(run: Path) -> Path | None:
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the table as texts, column heads first, without columns that have no value.
+    """Return the table of settings as texts, column heads first, without empty columns.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Return sentences about the best and the smallest readable setting, and the numbers' limits.
+    """Return sentences about the best setting, the smallest good one, and the scores' precision.
 
     Parameters
     ----------
@@ -221,7 +222,8 @@ def sentences(result: SearchResult) -> list[str]:
         f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    if small.topics:  # without numbers of topics, no setting is smaller
+    # If the settings have no numbers of topics, no setting is smaller than another.
+    if small.topics:
         near = f"within {100 * NEAR:g} % of the best"
         reading = f"For reading: also {called(best)}, because no smaller setting is {near}"
         if small.name != best.name:
@@ -242,7 +244,8 @@ def sentences(result: SearchResult) -> list[str]:
             if small.name != best.name and best.found is not None:
                 reading += f"; with {called(best)}, {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
-    # warn if chains of a setting differ by more than the difference that matters between settings
+    # Warn if chains with the same setting differ by more than the difference that matters between
+    # settings.
     apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
@@ -260,7 +263,7 @@ def sentences(result: SearchResult) -> list[str]:
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Advise trying other numbers of topics if the best or smallest is at an end of the range."""
+    """Advise other numbers of topics if the best or smallest good one is an end of the range."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []
