@@ -1,4 +1,4 @@
-"""Markov chain over a model's blocks of parameters, which minibatches of documents update.
+"""Markov chain over a model's blocks, which are groups of parameters updated from minibatches.
 
 The design page calls it the river. This module does not depend on files, clocks, models or
 evaluation.
@@ -37,13 +37,15 @@ from pysgrld.types import (
     wider,
 )
 
-#: Number of iterations between updates of a block's prior, if the block is updated from
-#: minibatches: each update of the prior brings all rows of the block up to date.
+#: Number of iterations between updates of a learned prior with minibatches. An update of the prior
+#: brings all rows of the topic matrix up to date, which takes time.
 PRIORS_EVERY = 20
 
 
 class BlockChain(Chain):
-    """Markov chain over the blocks of a model, updated by one sampler; it also samples documents.
+    """Markov chain over a model's blocks (groups of parameters) and its documents.
+
+    One sampler updates the topics; a `DocumentSampler` samples the documents.
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ class BlockChain(Chain):
         Whether every iteration visits the whole corpus, and documents continue from the end of
         their last visit; samplers without minibatches always do so.
     priors : mapping of str to str
-        For each block that is the prior of another block and is updated given it: its name, and the
-        name of that block.
+        Name of each block that represents a learned prior of another block, and name of this other
+        block.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # number of sweeps of the Gibbs refinement, which has no minibatch noise
+        # This is the number of sweeps of the Gibbs refinement, which has no minibatch noise.
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -103,7 +105,7 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        # arrays of all processes' documents, gathered by name
+        # These are arrays with rows for the documents of all processes, by name.
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
@@ -111,7 +113,7 @@ class BlockChain(Chain):
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[Message]:
-        """Yield messages on the variance caused by minibatches, and warnings about unsuitable steps."""
+        """Yield messages on the variance due to minibatches, and warnings about step sizes."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
@@ -121,15 +123,16 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {exact_for(self.sampler.geometry).name}"
-                if self._followed is not None:  # only for models that offer a Gibbs refinement
+                if self._followed is not None:  # The model offers a Gibbs refinement.
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "minibatch noise is small here, but topic means may be off by more than the "
                     f"width of the posterior; for credible intervals, use {exact}",
                     Severity.WARNING,
                 )
-        # Euler steps of mirrored Langevin are stable below 4: the curvature of its dual potential
-        # is at most half of V eta + N_k (Hsieh et al. 2018, section 3)
+        # Euler steps of mirrored Langevin are stable if h (V eta + N_k) is below 4, because the
+        # curvature of the dual potential is at most half of V eta + N_k (Hsieh et al. 2018, section
+        # 3).
         v, k = self.topics.shape
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
@@ -143,8 +146,9 @@ class BlockChain(Chain):
     def noise_inflation(self) -> float:
         """Factor by which the noise of minibatches alone inflates the posterior variance of topics.
 
-        It holds for the first sampling step and an average topic. It is exact for ``scir``, and has
-        the right order of magnitude for ``sgrld``; it is 1 if documents keep their assignments.
+        The factor holds for the first sampling step and an average topic. It is exact for ``scir``,
+        and has the right order of magnitude for ``sgrld``; it is 1 if documents keep their
+        assignments.
         """
         if self._keeps:
             return 1.0
@@ -193,7 +197,7 @@ class BlockChain(Chain):
                     seeds = of_peer(b.seeds, state.peers)
                     counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.pace(pace, counts))
-        except NumericalError as error:  # a kernel's message lacks the iteration, so add it
+        except NumericalError as error:  # A kernel's message lacks the iteration.
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -209,7 +213,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of documents, and return the statistics from which blocks are updated."""
+        """Sample the topics of a minibatch's tokens; return the statistics to update blocks."""
         draw, batch = self._asked(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -242,7 +246,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the priors of blocks, given the whole corpus's counts, or else the block itself."""
+        """Draw the learned priors of blocks, given counts of the whole corpus or given blocks."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -264,7 +268,9 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw for a minibatch's words, and the minibatch with words sorted by their owner.
+        """Return the topic rows of a minibatch's words and the other blocks, and the minibatch.
+
+        The minibatch has its words sorted by the process that owns them.
 
         With several processes, the rows of the topics are fetched from the processes that own them.
         """
@@ -283,13 +289,13 @@ class BlockChain(Chain):
         return self._of_words(words) | self._of_upper()
 
     def _of_words(self, words: Int32s) -> Draw:
-        """Return the topic values of the given words from which the topics of tokens are sampled."""
+        """Return the given words' weights in each topic, as used to sample the topics of tokens."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the topic values of words owned by this process, from which documents are sampled."""
+        """Return the topic rows of words that this process owns, as used to sample documents."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
@@ -299,7 +305,10 @@ class BlockChain(Chain):
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: phi for the given words (None: all words), and the other blocks."""
+        """Return the current draw of all blocks; of the topics, return the rows of ``words``.
+
+        All words are the default.
+        """
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self.key, words)}
         weights = topics.weights(words)
@@ -308,18 +317,24 @@ class BlockChain(Chain):
         return draw | self._of_upper()
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a posterior sample as it is stored, each with a row for each topic."""
+        """Return the current draw as it is stored: arrays with a row for each topic."""
         drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
         return by_topic(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of the topics in `sample` if only counts determine it, else None."""
+        """Return the distribution from which `sample` draws topics, or None if it is unknown.
+
+        It is known if the topics depend only on counts.
+        """
         return self.states[self.topics.name].law(self.key)
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros to which `add_to` adds draws; empty if the chain's states cannot be averaged."""
+        """Return arrays of zeros to which `add_to` adds draws.
+
+        Return no arrays if the states of the chain cannot be averaged.
+        """
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -329,8 +344,8 @@ class BlockChain(Chain):
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        For a lazy row, the expected value given the values last drawn is added: the mean is the
-        same as with `draw`, with less work and less noise.
+        For a lazy row, the expected value given the values last drawn is added: its mean is equal
+        to the mean of `draw`, with less work and less noise.
         """
         for name, state in self.states.items():
             state.add_to(totals[name])
@@ -340,7 +355,12 @@ class BlockChain(Chain):
         return self._of_blocks() | self.documents.arrays() | self._gathered
 
     def common(self) -> dict[str, Array]:
-        """Return the arrays of all blocks, and the document arrays without a row for each document.
+        """Return the arrays that are equal in all processes, by name.
+
+        They are the arrays of all blocks, and the arrays of documents without a row for each
+        document.
+
+        Arrays with a row for each document are excluded.
 
         Topics' rows are excluded if other processes own some of them.
         """
@@ -352,7 +372,7 @@ class BlockChain(Chain):
         return {name: a for name, a in everything.items() if name not in apart}
 
     def _held(self) -> dict[str, Array]:
-        """Return the arrays that have rows owned by other processes, by name."""
+        """Return the arrays in which other processes own some of the rows, by name."""
         name, state = self.topics.name, self.states[self.topics.name]
         if state.peers is None:
             return {}
@@ -370,7 +390,7 @@ class BlockChain(Chain):
         }
 
     def _by_document(self) -> dict[str, Array]:
-        """Return the arrays that have rows for each document of this process, by name."""
+        """Return the arrays that have a row for each document of this process, by name."""
         document_arrays, apart = self.documents.arrays(), self.documents.by_document
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
@@ -408,7 +428,7 @@ class BlockChain(Chain):
             If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        # without peers, all rows are replaced and nothing is exchanged
+        # Without peers, all rows are replaced and nothing is exchanged.
         self.states[self.topics.name].peers = None
         if step > self.warm_up:
             self._end_warm_up()
@@ -426,7 +446,7 @@ class BlockChain(Chain):
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Set the prior parameters of blocks from the blocks that represent these priors.
+    """Set the prior parameters of blocks to the values of the blocks that represent these priors.
 
     Parameters
     ----------
@@ -436,12 +456,12 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        below = states[moved]  # its lazy rows are up to date when its prior changes
+        below = states[moved]  # Lazy rows are up to date when their prior changes.
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
-    """Return the checkpoint arrays of a block's state, by the names within that state.
+    """Return the arrays of a block's state in a checkpoint, by their names in the state.
 
     Parameters
     ----------

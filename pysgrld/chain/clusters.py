@@ -1,8 +1,8 @@
-"""Clustering of the topics of several short chains; training starts from the cluster means.
+"""Clustering of the topics of several short chains, as initial topics of training.
 
-A chain that starts at random climbs the nearest mode of the posterior. The mean of a cluster keeps
-features that the short chains have in common, and loses features of a single one. Chains that start
-from such means have more topics in common than chains that start at random
+A chain that starts at random climbs the nearest mode of the posterior. The mean of a cluster of
+topics keeps features that the short chains have in common, and loses features of a single chain.
+Chains that start from such means have more topics in common than chains that start at random
 (docs/internals/models.md).
 """
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Square roots of probabilities are rounded to multiples of this, so that sums of their products
-#: are exact in double precision: clusters do not depend on the linear algebra library or its
-#: threads.
+#: Square roots of probabilities are rounded to multiples of this number, so that sums of their
+#: products are exact in double precision. Clusters then do not depend on the linear algebra library
+#: or on its number of threads.
 _UNIT = 2.0**-20
-#: Number of square roots in a block of the matrix product, which then takes a tenth of a second.
+#: Number of elements in a block of a matrix, so that the product of two blocks takes a tenth of a
+#: second.
 _BLOCK = 1 << 21
 
 
@@ -27,11 +28,10 @@ def _nothing() -> None:
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
-    """Return the means of clusters of topics, (k, V) float32.
+    """Cluster topics by Ward's method, and return the mean of each cluster, (k, V) float32.
 
-    Ward's method on square roots of probabilities (Hellinger distance): repeatedly, the two
-    clusters that increase the within-cluster sum of squares least are merged, until k clusters
-    remain.
+    Ward's method works on square roots of probabilities (Hellinger distance). It repeatedly merges
+    the two clusters that increase the within-cluster sum of squares least, until k clusters remain.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing
 
 
 def cluster_bytes(n: int, words: int) -> int:
-    """Return the number of bytes for clustering n topics over V words, in addition to the topics.
+    """Return the bytes of memory for clustering n topics over V words, without the topics.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def cluster_bytes(n: int, words: int) -> int:
 
 
 def cluster_seconds(n: int, words: int) -> float:
-    """Return an upper estimate of the number of seconds for clustering n topics over V words.
+    """Return an upper estimate of the time in seconds for clustering n topics over V words.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
-    """Return squared distances between the square roots of topics, (n, n), computed exactly.
+    """Return exactly computed squared distances between the square roots of topics, (n, n).
 
-    They are computed in blocks, so that each step is short and at most two blocks of roots are in
-    memory.
+    The distances are computed in blocks, so that each step is short and at most two blocks of
+    square roots are in memory.
 
     Parameters
     ----------
@@ -129,7 +129,9 @@ def _roots(topics: Floats) -> Doubles:
 
 
 def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
-    """Return the cluster of each topic, 0 to k - 1, (n,), numbered in the order of first members.
+    """Cluster topics by Ward's method, and return the cluster of each topic, 0 to k - 1, (n,).
+
+    Clusters are numbered in the order of their first topics.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
 

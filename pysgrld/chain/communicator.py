@@ -1,4 +1,4 @@
-"""The processes that train one chain, the messages between them, and the size of a launch.
+"""Messages between the processes (ranks) that train one chain, and their number in an MPI launch.
 
 This module must not import NumPy, so that help texts appear at once.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Orders(IntFlag):
-    """Requests that any rank may make before an iteration, and that all ranks then follow."""
+    """Requests that any rank may make before an iteration, and that all ranks then fulfil."""
 
     NONE = 0
     #: Stop early, due to a signal or the time limit.
     STOP = 1
-    #: End, because all work is done.
+    #: End, because no work is left.
     END = 2
     #: Write a checkpoint before anything else.
     SAVE = 4
@@ -33,7 +33,7 @@ class Orders(IntFlag):
 
 
 class Meeting(NamedTuple):
-    """The requests of all ranks before an iteration, combined, and the iteration's amount of work.
+    """Combined requests of all ranks before an iteration, and total work of the iteration.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Topic rows, for the words that a rank owns, in the form that sampling of documents uses.
+    """Topic rows of the words that a rank owns, in the form that sampling of documents uses.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class RowsHere(NamedTuple):
 
 
 class Requested(NamedTuple):
-    """A minibatch with its words sorted by owner, and the words requested from this rank.
+    """A minibatch with its words sorted by owner, and the words that other ranks request.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Requested(NamedTuple):
 
 
 class Communicator:
-    """The ranks that train one chain, as seen from one rank; this base class has a single rank.
+    """The ranks (processes) that train one chain; this base class is for a single rank.
 
     The rows of the topics over words are divided among the ranks. Each rank owns the rows of a part
     of the words, updates them, and sends the other ranks the rows that their documents read. The
@@ -154,7 +154,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this rank's requests and amount of work to all ranks; return the combined ones.
+        """Send this rank's requests and amount of work to all ranks; return the combined requests.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Communicator:
             return Meeting(orders)
         return Meeting(orders, len(batch.doc_ids), batch.tokens)
 
-    # ---- rows of topics, each owned by one rank
+    # ---- rows of the topic matrix, each owned by one rank
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
         """Request the topic rows of a minibatch's words from the ranks that own these words.
@@ -191,7 +191,7 @@ class Communicator:
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows of the words last requested by `ask`, read by the words' owners.
+        """Return the topic rows of the words last requested by `ask`, as read by the words' owners.
 
         Parameters
         ----------
@@ -237,17 +237,20 @@ class Communicator:
         step()
 
     def complete(self, units: Array) -> None:
-        """Fill in the rows of an array over units of topics that other ranks computed (allgather)."""
+        """Fill in the rows of an array that other ranks computed (allgather).
+
+        The array has a row for each unit of topic rows.
+        """
 
     def total(self, counts: Int64s) -> Int64s:
         """Return the sum over the ranks of each element of a small integer array."""
         return counts
 
     def bring(self, array: Array) -> None:
-        """Gather on the first rank the rows of an array over words, from the ranks that own them."""
+        """Gather all rows of an array over words on the first rank, from the rows' owners."""
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows of the first rank's array over words to the ranks that own them."""
+        """Scatter the rows of an array over words from the first rank to the rows' owners."""
 
     # ---- plain values, and whole arrays
 
@@ -282,11 +285,14 @@ class Communicator:
         return dict(arrays or {})
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first rank, in rank order; other ranks return their own rows."""
+        """Gather the rows of all ranks on the first rank, in rank order.
+
+        Other ranks return their own rows.
+        """
         return rows
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Scatter rows from the first rank: return the part of this rank.
+        """Scatter rows from the first rank; return the rows of this rank.
 
         Parameters
         ----------
@@ -310,7 +316,9 @@ class Communicator:
         """End the work of all ranks; all ranks must call it."""
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send this rank's error to the other ranks, and raise the error that all ranks raise.
+        """Send this rank's error to the other ranks, and raise the first failed rank's error.
+
+        All ranks raise the same error.
 
         Raises
         ------
@@ -327,8 +335,8 @@ ALONE = Communicator()
 
 
 #: Environment variables in which launchers give rank and size: Open MPI, then MPICH and Intel MPI
-#: (also under ``srun --mpi=pmi2``), then SLURM. The first launcher found is the nearest one to the
-#: process.
+#: (also under ``srun --mpi=pmi2``), then SLURM. The first launcher in this list with such variables
+#: is the nearest one to the process.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
@@ -337,14 +345,16 @@ _VARIABLES = (
 
 
 class Launch(NamedTuple):
-    """The number of this process in a launch, from 0, and the number of launched processes."""
+    """Number of this process in a launch, from 0, and number of all launched processes."""
 
     rank: int
     size: int
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch:
-    """Return the rank and the size that an MPI launcher gave this process, by default 0 and 1.
+    """Return the rank of this process and the number of processes in an MPI launch.
+
+    The default is 0 and 1, if no launcher has set the environment variables.
 
     Parameters
     ----------
@@ -386,7 +396,7 @@ def refuse_launch(started: Launch) -> None:
 def check_launch(started: Launch, size: int, library: str) -> None:
     """Raise an error if the launcher and mpi4py use different MPI libraries.
 
-    Each process would otherwise run alone.
+    Without this error, each process would run alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The Gibbs refinement: exact chains over the whole corpus that start from the trained state.
+"""The Gibbs refinement: after training, a few exact chains continue over the whole corpus.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few chains of an exact sampler follow training and start from its last state. The first
@@ -30,30 +30,31 @@ from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.options.option import LoopOptions
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Number of chains. It is independent of the number of threads, and so are the results.
+#: Number of chains. Neither this number nor the results depend on the number of threads.
 CHAINS = 4
 #: Number of chains that sweep together on one thread if there are fewer threads than chains.
 TOGETHER = 2
 #: Total number of draws of all chains.
 DRAWS = 200
-#: Minimum number of sweeps of each chain for computing intervals. With fewer sweeps, draws depend
-#: on the initial state, so a shorter refinement runs only at the user's request
-#: (docs/calibration.md).
+#: Minimum number of sweeps of each chain from which credible intervals are computed. With fewer
+#: sweeps, draws depend on the initial state, so a shorter refinement runs only at the user's
+#: request (docs/calibration.md).
 FEWEST = 400
-#: Minimum number of sweeps of each chain if no budget is given, and maximum number of token visits
-#: for which this minimum applies. More sweeps increase the effective sample size of words and
-#: documents, but hardly that of shares of topics.
+#: Minimum number of sweeps of each chain if the user gives no budget; more sweeps increase the
+#: effective sample size of words and documents, but hardly that of shares of topics. The minimum is
+#: lower if the sweeps of all chains would sample more than `AFFORDED` tokens.
 ENOUGH, AFFORDED = 400, 3.2e9
-#: The same minimum for topics over time, which mix more slowly because steps may be rejected.
+#: Minimum number of sweeps for topics over time, in place of `ENOUGH`. These topics mix more
+#: slowly, because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
-#: Ratio of the time of a token visit in a collapsed sweep to that in a training minibatch.
+#: Time to sample a token in a collapsed Gibbs sweep, divided by the time in a training minibatch.
 COST = 2.5
 #: If a Gibbs refinement follows, training has converged if doubling its length improves the score
-#: by less than this fraction. The fraction is larger than otherwise, because the refinement uses
-#: only the last state of training, not averages over its draws.
+#: by less than this fraction. Without a refinement the fraction is smaller, because results then
+#: depend on averages over training, not only on its last state.
 SETTLED_BEFORE = 0.02
-#: Minimum number of posterior samples before training counts as converged; without a refinement,
-#: twice as many are needed.
+#: Minimum number of posterior samples for convergence of training, if a refinement follows. Without
+#: a refinement, twice as many samples are needed.
 SAMPLES_BEFORE = 25
 
 _PREFIX = "exact."
@@ -66,7 +67,8 @@ def sweeps_after(
 ) -> int:
     """Return the number of sweeps of each chain of the Gibbs refinement, or 0 to skip it.
 
-    By default it takes about as long as training, and is skipped if that allows too few sweeps.
+    By default the refinement takes about as long as training, and is skipped if that allows too few
+    sweeps.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ def sweeps_after(
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if training that ends by convergence is certain to be followed by a refinement.
+    """Return True if a Gibbs refinement is certain to follow when training has converged.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def follows(chain: Chain, sweeps: int | str | None) -> bool:
 
 
 class ExactChain(BlockChain, ABC):
-    """A chain of an exact sampler over the whole corpus, one of several with the same start.
+    """Exact chain over the whole corpus; several such chains start from the same trained state.
 
     Attributes
     ----------
@@ -124,7 +126,7 @@ class ExactChain(BlockChain, ABC):
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over all documents on this thread, in one pass with other chains of the same kind.
+        """Sweep over all documents on this thread, together with other chains of the same kind.
 
         Parameters
         ----------
@@ -147,7 +149,7 @@ class ExactChain(BlockChain, ABC):
 
 
 class ReplicatedChain(ExactChain):
-    """A chain that can continue on resampled documents."""
+    """An exact chain that can also continue on resampled documents."""
 
     @abstractmethod
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -164,7 +166,7 @@ class ReplicatedChain(ExactChain):
 
 
 class ExactStage:
-    """The Gibbs refinement: its chains, the averages over their draws, and their progress.
+    """State of a Gibbs refinement: its chains, the averages over their draws, and their progress.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Number of training iterations plus sweeps so far, which numbers draws and checkpoints."""
+        """Number of training iterations plus sweeps so far; it numbers draws and checkpoints."""
         return self.begun + self.sweep
 
     @property
@@ -215,12 +217,16 @@ class ExactStage:
 
     @property
     def replicates(self) -> int:
-        """Number of replicates done so far."""
+        """Number of replicates (continuations on resampled documents) done so far."""
         return len(self._spread.replicates) if self._spread else 0
 
     @property
     def complete(self) -> bool:
-        """True if all sweeps are done, and all replicates too, which require at least two draws."""
+        """True if all sweeps and replicates are done.
+
+        A replicate is the continuation of a chain on resampled documents. Replicates are left out
+        if there are fewer than two draws.
+        """
         if not self.done or self._spread is None:
             return self.done
         self._take()
@@ -233,13 +239,13 @@ class ExactStage:
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """Within the ``with`` block, run the chains in parallel on threads, and store draws.
+        """Context in which chains run in parallel on threads, and draws are stored.
 
         Parameters
         ----------
         keep : callable
             Called for each draw with a copy of its chain, while `step` and `draws` have the values
-            of this draw; returns the draw in the form of a sample if it is kept, else None.
+            of this draw. Returns the draw in the form of a sample if the draw is stored, else None.
         """
         number, self._keep = min(self.threads, len(self.chains)), keep
         if number < 2:
@@ -256,8 +262,8 @@ class ExactStage:
     def advance(self, waiting: Callable[[], None] = lambda: None) -> None:
         """Sweep up to the next draw, or up to the end of the burn-in.
 
-        With several threads, a draw is averaged, scored and kept while the chains sweep to the next
-        one.
+        With several threads, a draw is averaged, scored and stored while the chains sweep to the
+        next draw.
 
         Parameters
         ----------
@@ -301,7 +307,7 @@ class ExactStage:
             self._drawn = self.last.as_it_stands()
 
     def replicate(self, waiting: Callable[[], None]) -> None:
-        """Run the next replicate; all sweeps must be done.
+        """Continue the next chain on resampled documents; all sweeps must be done.
 
         Parameters
         ----------
@@ -317,7 +323,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Process the last draw unless this was done before: average, score, watch and store it."""
+        """Add the last draw to the averages, score and store it, unless this was done before."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return
@@ -329,14 +335,17 @@ class ExactStage:
             self._spread.add_draw(sample[chain.topics.name])
 
     def kept(self, most: int) -> bool:
-        """Return True if the last draw is due to be stored: at most ``most``, equally many per chain."""
+        """Return True if the last draw is to be stored.
+
+        At most ``most`` draws are stored, equally many from each chain.
+        """
         per_chain = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
         spacing = max(1, -(-per_chain * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
 
     @property
     def last(self) -> ExactChain:
-        """The chain of the last draw."""
+        """The chain that made the last draw."""
         return self.chains[(self.draws - 1) % len(self.chains)]
 
     def point(self) -> Estimate:
@@ -370,7 +379,7 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the results within `arrays`, without the state that only `restore` needs."""
+        """Return the results among the `arrays`, without the states of the chains."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
@@ -404,7 +413,7 @@ class ExactStage:
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def _lay_out(self, sweeps: int) -> None:
-        """Plan draws in the second half of all sweeps, but not before the sweeps already done."""
+        """Plan draws in the second half of all sweeps, but only in sweeps that are not yet done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
@@ -413,17 +422,18 @@ class ExactStage:
             self._spread = WordSpread(self.chains[0].top_words)
 
 
-#: Function that stores a draw if it is due, and then returns it in the form of a sample, else None.
+#: Function that may store a chain's draw. It returns the draw in the form of a sample if the draw
+#: is stored, else None.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
 class ExactPlan(NamedTuple):
-    """Plan of a Gibbs refinement, and its progress.
+    """Planned numbers of sweeps of a Gibbs refinement, and its progress.
 
     Attributes
     ----------
     begun : int
-        Iteration of training at which it began.
+        Iteration of training at which the refinement began.
     sweep, sweeps, burn_in, every : int
         Numbers of sweeps of each chain: done, in total, of the burn-in, and between two draws.
     """
@@ -441,7 +451,7 @@ class ExactPlan(NamedTuple):
 
     @property
     def converged(self) -> bool:
-        """True if the chains have enough sweeps to compute intervals from their draws."""
+        """True if the chains have enough sweeps to compute credible intervals from their draws."""
         return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
@@ -476,9 +486,9 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return a checkpoint's averages: over the refinement's draws if any, else over training.
+    """Return a checkpoint's averages over the refinement's draws if it has any, else over training.
 
-    The names of the arrays are the same in both cases.
+    The names of the arrays are equal in both cases.
 
     Parameters
     ----------
@@ -495,7 +505,7 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transformation of stored draws that makes them valid for other, similar texts.
+    """Return the transformation of stored draws into draws for other, similar texts.
 
     Parameters
     ----------
@@ -531,7 +541,9 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return a watched quantity, (S, n), with a row for each draw, or None if it was not stored.
+    """Return a monitored quantity, (S, n), with a row for each draw, or None if it is absent.
+
+    Monitored quantities are the ones for which effective sample sizes are computed.
 
     Parameters
     ----------
@@ -549,7 +561,7 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
 
 
 def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the median effective sample size of each watched quantity, if it is known.
+    """Return the median effective sample size of words, topic shares and documents, if known.
 
     Parameters
     ----------
@@ -563,7 +575,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # the order is words, shares, documents
+    for name in sorted(names, reverse=True):  # Reverse order gives words, shares, documents.
         sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = float(np.nanmedian(sizes))
@@ -571,7 +583,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...), and leave out an incomplete round.
+    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); drop draws that not all chains have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The communicator between MPI processes; no other module imports mpi4py."""
+"""Messages between the processes of an MPI launch; no other module imports mpi4py."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from pysgrld.core import core
 from pysgrld.errors import CheckpointError, DisagreementError, LaunchError, RankError, SgmcError
 from pysgrld.types import Array, Floats, Int32s, Int64s, Minibatch
 
-mpi4py.rc(initialize=False, finalize=True)  # the first communicator initializes MPI
+mpi4py.rc(initialize=False, finalize=True)  # The first `Ranks` object initializes MPI.
 
 try:
     from mpi4py import MPI
 except (ImportError, RuntimeError) as error:
     raise LaunchError(f"--mpi: mpi4py finds no MPI library: {error}") from error
 
-#: Maximum number of elements in a message, because some MPI libraries count in 32 bits.
+#: Maximum number of elements in a message, because some MPI libraries count elements in 32 bits.
 MOST = 1 << 27
-#: Arrays with fewer elements are summed by Allreduce, which is faster for them
-#: (benchmarks/ranks.py).
+#: Arrays with fewer elements than this number are summed by Allreduce, which is faster for small
+#: arrays (benchmarks/ranks.py).
 FEW = 1 << 18
-#: Arrays with at most this number of elements are combined in one message to be summed.
+#: Arrays with at most this number of elements are summed together, in one message.
 SMALL = 1 << 12
 #: Number of bytes of topic rows that one message gathers or scatters.
 STRIP = 1 << 24
 
 
 class Ranks(Communicator):
-    """The processes of an MPI launch.
+    """Communicator between the processes (ranks) of an MPI launch.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # the main thread sends all messages, except the abort after too long a wait
+            # The main thread sends all messages, except the abort after too long a wait.
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
@@ -73,12 +73,12 @@ class Ranks(Communicator):
         check_launch(launch(), self.size, self.library)
         self.host = socket.gethostname()
         hosts = self.comm.allgather(self.host)
-        #: Name of each member in messages to the user: its number and its host.
+        #: Name of each rank in messages to the user, with its number and host.
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
-        self.sampling = self.moving = 0.0  # seconds
-        self.sent = 0  # bytes
-        self._over = False  # True if all members know that the work has ended
+        self.sampling = self.moving = 0.0  # Both times are in seconds.
+        self.sent = 0  # This is the number of bytes.
+        self._over = False  # This is True if all ranks know that the work has ended.
         self._room: dict[str, Array] = {}
         self._last: Requested | None = None
 
@@ -90,7 +90,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Send this member's requests and amount of work to all members; return the combined ones.
+        """Send this rank's requests and amount of work to all ranks; return the combined requests.
 
         Raises
         ------
@@ -115,11 +115,11 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Return the combined requests and work of all members, and whether their digests differ.
+        """Return the combined requests and work of all ranks, and whether their digests differ.
 
-        All are combined by a bitwise OR in one message: the numbers of documents and tokens, at
-        separate places for each member; the orders; the digest and its complement. The results for
-        these two have a common bit if and only if the digests of two members differ.
+        One message combines by a bitwise OR: the numbers of documents and tokens, at separate
+        places for each rank; the requests; the digest and its complement. The results for digest
+        and complement have a common bit if and only if the digests of two ranks differ.
         """
         sizes = np.zeros((self.size, 2), np.uint64)
         if batch is not None:
@@ -131,18 +131,21 @@ class Ranks(Communicator):
         met = Meeting(Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
 
-    # ---- rows of topics, each owned by one member
+    # ---- rows of the topic matrix, each owned by one rank
 
     def holds(self, words: Int32s) -> Array:
-        """Return a mask of the given words: True if this member owns the word's topic row."""
+        """Return a mask of the given words: True if this rank owns the word's topic row."""
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the owner of each word's topic row: units of rows are assigned to members in turn."""
+        """Return the rank that owns each word's topic row.
+
+        Units of rows are assigned to ranks in turn.
+        """
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Request the topic rows of a minibatch's words from the members that own these words."""
+        """Request the topic rows of a minibatch's words from the ranks that own these words."""
         if self._last is None or self._last.batch is not batch:
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
@@ -183,12 +186,12 @@ class Ranks(Communicator):
         )
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
-        """Sample the documents of this member, and combine the results of all members.
+        """Sample the documents of this rank, and combine the results of all ranks.
 
         Raises
         ------
         SgmcError
-            If a member could not sample its documents.
+            If a rank could not sample its documents.
         """
         wrong: SgmcError | None = None
         collected = Collected(())
@@ -211,7 +214,7 @@ class Ranks(Communicator):
         return Collected(by_word, collected.sums, values, self._asked.held)
 
     def _to_holders(self, number: int, counts: Int64s) -> Int64s:
-        """Send counts by word to the owners of the words, and return the sums for this member's words."""
+        """Send counts of words to the words' owners; return the sums for this rank's words."""
         request = self._asked
         flat = counts.reshape(len(counts), *(counts.shape[1:] or (1,)))
         taken = request.taken * self._others
@@ -229,7 +232,10 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return an array of ``rows`` rows shaped like those of ``like``; calls with a name reuse it."""
+        """Return scratch memory for ``rows`` rows with the width and type of ``like``.
+
+        Calls with the same ``name`` reuse the memory.
+        """
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -237,16 +243,19 @@ class Ranks(Communicator):
 
     @property
     def _others(self) -> Array:
-        """Return a mask of the members other than this one."""
+        """Return a mask of all ranks, which is False for this rank only."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
     def _own(self) -> slice:
-        """Return the slice of this member's words among the minibatch's words sorted by owner."""
+        """Return the slice of this rank's words in the minibatch's words, sorted by owner."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
-        """Return the slice of this member's rows among all rows, given the row counts of all members."""
+        """Return the slice of this rank's rows in an array with the rows of all ranks.
+
+        ``sizes`` are the row counts of all ranks.
+        """
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
@@ -259,14 +268,14 @@ class Ranks(Communicator):
         apart: Int64s | None = None,
         to: Int64s | None = None,
     ) -> Array:
-        """Exchange the given numbers of rows with all members, in the order of the members.
+        """Exchange the given numbers of rows with all ranks, in the order of the ranks.
 
         Parameters
         ----------
         rows, out : array
         sent, taken : (P,) int64
         apart, to : (P,) int64, optional
-            Position of each member's first row in ``rows`` and in ``out``; by default the
+            Position of each rank's first row in ``rows`` and in ``out``; by default the
             cumulative sums of ``sent`` and ``taken``.
         """
         whole = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.itemsize
@@ -281,21 +290,27 @@ class Ranks(Communicator):
         return out
 
     def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
-        """Allgather rows: return the rows of all members on every member, sorted by word."""
+        """Allgather rows: return the rows of all ranks on every rank, sorted by word."""
         sizes = np.array(self._gather(len(words)))
         of_all = self._joined(words, sizes)
         order = np.argsort(of_all, kind="stable")
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all members, in member order, given the row counts of all members."""
+        """Return the rows of all ranks, in rank order.
+
+        ``sizes`` are the row counts of all ranks.
+        """
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
         return joined
 
     def _give_rows(self, array: Array, sizes: Int64s) -> None:
-        """Allgather rows in place, given the row counts of all members."""
+        """Allgather rows in place.
+
+        ``sizes`` are the row counts of all ranks.
+        """
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
@@ -304,7 +319,10 @@ class Ranks(Communicator):
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
-        """Fill in the rows of an array over units of topics that other members computed (allgather)."""
+        """Fill in the rows of an array that other ranks computed (allgather).
+
+        The array has a row for each unit of topic rows.
+        """
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
@@ -312,19 +330,22 @@ class Ranks(Communicator):
         units[order] = dealt
 
     def total(self, counts: Int64s) -> Int64s:
-        """Return the sum over the members of each element of a small integer array."""
+        """Return the sum over the ranks of each element of a small integer array."""
         totals = counts.copy()
         self._add_up(totals)
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates the part of a state that this member owns, and time it."""
+        """Call `step`, which updates the part of a state that this rank owns.
+
+        The time of the call is added to ``moving``.
+        """
         began = time.monotonic()
         step()
         self.moving += time.monotonic() - began
 
     def bring(self, array: Array) -> None:
-        """Gather on the first member the rows of an array over words, from the members that own them."""
+        """Gather all rows of an array over words on the first rank, from the rows' owners."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
@@ -332,7 +353,7 @@ class Ranks(Communicator):
                 self._pass_on(array[rows], self.comm.Send, 0)
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows of the first member's array over words to the members that own them."""
+        """Scatter the rows of an array over words from the first rank to the rows' owners."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 self._pass_on(array[rows], self.comm.Send, rank)
@@ -340,7 +361,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """For each member but the first, yield its number and rows that it owns, in parts."""
+        """Yield, for each rank but the first, the numbers of the rows that it owns, in pieces."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -348,10 +369,13 @@ class Ranks(Communicator):
             for begin in range(0, len(held), size):
                 yield rank, held[begin : begin + size]
 
-    # ---- sums over all members
+    # ---- sums over all ranks
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Replace arrays by their sums over all members; small arrays are sent in one message."""
+        """Replace arrays by their sums over all ranks (MPI_Allreduce).
+
+        Small arrays are sent in one message.
+        """
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -365,7 +389,10 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Replace counts by their sums over all members; each member sums a part of a large array."""
+        """Replace counts by their sums over all ranks (MPI_Allreduce).
+
+        Each rank sums a part of a large array.
+        """
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -379,10 +406,10 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Sum this member's part of a vector of counts over all members, in place."""
+        """Replace this rank's part of a vector of counts by the sum of this part over all ranks."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # all members but this one
+        is_other = np.arange(self.size) != self.rank  # This is a mask of all ranks but this one.
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
@@ -395,9 +422,9 @@ class Ranks(Communicator):
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
 
     def _give(self, flat: Array, begins: Int64s) -> None:
-        """Send this member's part of a vector to all members, and receive their parts, in place.
+        """Allgather the parts of a vector in place: each rank sends the part that it owns.
 
-        Allgatherv does the same, but takes many times as long.
+        MPI's Allgatherv takes many times as long.
         """
         is_other = np.arange(self.size) != self.rank
         counts, places = np.diff(begins) * is_other, begins[:-1]
@@ -409,11 +436,10 @@ class Ranks(Communicator):
             )
 
     def figures(self) -> dict[str, float]:
-        """Return the number of members, seconds of messages, sampling and updates, and bytes sent.
+        """Return metrics: number of ranks, bytes sent, seconds of messages, sampling and updates.
 
-        The seconds of messages include waiting. The seconds of moving are for updates of this
-        member's part of the topics. Bytes include the counts, words and topics sent to other
-        members.
+        The seconds of messages include waiting. The seconds of updates are for this rank's part of
+        the topics. Bytes include the counts, words and topics sent to other ranks.
         """
         return {
             "ranks": self.size,
@@ -426,40 +452,40 @@ class Ranks(Communicator):
     # ---- outside of iterations
 
     def gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value: return the values of all members, in the order of the members.
+        """Allgather a plain value: return the values of all ranks, in the order of the ranks.
 
         Raises
         ------
         SgmcError
-            The error of the first failed member.
+            The error of the first failed rank.
         """
         self.meet()
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value, without checking for members that failed since a meeting."""
+        """Allgather a plain value without `meet`, which would raise the error of a failed rank."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
     def share(self, value: Any = None) -> Any:
-        """Broadcast a plain value from the first member, and return it.
+        """Broadcast a plain value from the first rank, and return it.
 
         Raises
         ------
         SgmcError
-            The error of the first failed member.
+            The error of the first failed rank.
         """
         self.meet()
         with self.watch.waiting():
             return self.comm.bcast(value)
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Broadcast arrays from the first member, in pieces, and return them.
+        """Broadcast arrays from the first rank, in pieces, and return them.
 
         Raises
         ------
         SgmcError
-            The error of the first failed member.
+            The error of the first failed rank.
         """
         source = {name: np.ascontiguousarray(a) for name, a in (arrays or {}).items()}
         shapes = self.share({name: (a.shape, a.dtype.str) for name, a in source.items()})
@@ -472,7 +498,10 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather rows on the first member, in member order; other members return their own rows."""
+        """Gather the rows of all ranks on the first rank, in rank order.
+
+        Other ranks return their own rows.
+        """
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
@@ -485,7 +514,7 @@ class Ranks(Communicator):
         return gathered
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Scatter rows from the first member: return the part of this member.
+        """Scatter rows from the first rank; return the rows of this rank.
 
         Raises
         ------
@@ -509,7 +538,10 @@ class Ranks(Communicator):
         return whole[: begins[1]]
 
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
-        """Send an array to another member, or receive it, in pieces by ``message``; return the array."""
+        """Send an array to another rank, or receive it, in pieces; return the array.
+
+        ``message`` is the method that sends or receives a piece.
+        """
         flat = rows.reshape(-1).view(np.uint8)
         for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
@@ -517,18 +549,20 @@ class Ranks(Communicator):
         return rows
 
     def leave(self) -> None:
-        """End the work of all members; all members must call it.
+        """End the work of all ranks; all ranks must call it.
 
         Raises
         ------
         SgmcError
-            The error of the first failed member.
+            The error of the first failed rank.
         """
         self.meet()
         self._over = True
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Send this member's error to the other members, and raise the error that all members raise.
+        """Send this rank's error to the other ranks, and raise the first failed rank's error.
+
+        All ranks raise the same error.
 
         Raises
         ------
@@ -540,7 +574,7 @@ class Ranks(Communicator):
         self._raise_first(error)
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
-        """Raise the error of the first failed member; every member calls this when one has failed."""
+        """Raise the error of the first failed rank; all ranks must call it after a failure."""
         errors = self._gather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
         rank = next(r for r in range(self.size) if errors[r] is not None)
@@ -550,15 +584,15 @@ class Ranks(Communicator):
         raise RankError(f"{self.names[rank]}: {text}", code)
 
     def abort(self, code: int) -> NoReturn:
-        """End the processes of all members at once."""
+        """End the processes of all ranks at once."""
         self.comm.Abort(code)
         raise SystemExit(code)
 
     def _give_up(self, code: int) -> None:
-        """End the processes of all members, or only this process if the library does not respond.
+        """End the processes of all ranks, or only this process if the library does not respond.
 
-        Ending only this process would not be enough: a launcher may then report the exit code of
-        another process that it has killed (9).
+        If only this process ended, a launcher might report the exit code of another process that it
+        has killed (9).
         """
         aborts = threading.Thread(target=self.comm.Abort, args=(code,), daemon=True)
         aborts.start()
@@ -567,7 +601,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return new memory for the given number of rows, with the row shape and type of an array."""
+    """Return new memory for rows with given numbers, with the row shape and type of an array."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

@@ -29,22 +29,25 @@ from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Number of replicates on resampled documents.
+#: Number of replicates, which are chains that continue on resampled documents.
 REPLICATES = 4
-#: Number of top words of a topic whose variance is measured; other words keep their posterior
-#: draws.
+#: Number of top words of a topic for which the variance between replicates is measured. Other words
+#: keep their posterior draws.
 WORDS = 256
-#: Degrees of freedom that the posterior variance counts for in the moderated variance.
+#: Degrees of freedom with which the posterior variance enters the moderated variance.
 PRIOR_FREEDOM = 6
 #: Number of a topic's top words over which the ratio of variances is averaged.
 _RATIO_WORDS = 20
-#: Part of the seed by which random numbers of `PopulationDraws` differ from all others of the run.
+#: Part of the seed of `PopulationDraws`, so that its random numbers differ from all others of a
+#: run.
 _SEED = 2006
 _PREFIX = "spread."
 
 
 class WordSpread:
-    """Variation of the probabilities of top words between posterior draws, and between replicates.
+    """Variation of top words' probabilities: between posterior draws, and between replicates.
+
+    A replicate is a chain that continues on resampled documents.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ class WordSpread:
     def __init__(self, words: Int64s) -> None:
         self.words, self.draws = words, 0
         self.replicates: list[Floats] = []
-        # sums of square roots and of probabilities
+        # These are sums of square roots and sums of probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:
@@ -72,7 +75,7 @@ class WordSpread:
         self.draws += 1
 
     def add_replicate(self, phi: Floats) -> None:
-        """Add the mean of the topics of a replicate, (K, V)."""
+        """Add the mean of the topics over a replicate, (K, V)."""
         self.replicates.append(self._probabilities(phi).astype(np.float32))
 
     def _probabilities(self, phi: Floats) -> Doubles:
@@ -110,7 +113,7 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Return the variation stored in a checkpoint, or None if it has none.
+        """Return the variation that a checkpoint stores, or None if it stores no variation.
 
         Raises
         ------
@@ -128,13 +131,13 @@ class WordSpread:
 
     @property
     def means(self) -> tuple[Doubles, Doubles]:
-        """Means over posterior draws of the square roots and of the probabilities, each (K, W)."""
+        """Means over posterior draws, (K, W): of the square roots, and of the probabilities."""
         roots, values = self._sums / max(1, self.draws)
         return roots, values
 
 
 class _Parts(NamedTuple):
-    """Terms that make up a population draw, as (K, W) arrays of square roots of probabilities.
+    """Terms of a draw for similar texts, as (K, W) arrays of square roots of probabilities.
 
     Attributes
     ----------
@@ -177,7 +180,10 @@ class PopulationDraws:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-        """Return the population draws of a checkpoint; None if it has too few draws or replicates."""
+        """Return the transformation that a checkpoint stores.
+
+        Return None if the checkpoint has too few draws or replicates.
+        """
         spread = WordSpread.stored(arrays)
         if spread is None or spread.draws < 2 or len(spread.replicates) < 2:
             return None
@@ -215,9 +221,9 @@ class PopulationDraws:
 
     @property
     def width(self) -> Doubles:
-        """Standard deviation of population draws divided by that of posterior draws, (K,).
+        """Ratio of the standard deviations of population draws and of posterior draws, (K,).
 
-        It is the square root of the ratio of variances, averaged over the top words.
+        The ratio is the square root of the mean ratio of variances over the top words.
         """
         parts = self._parts
         roots, values = self._spread.means
@@ -227,7 +233,10 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Transform the top words' probabilities in one posterior draw into a population draw, (K, W)."""
+        """Transform posterior draws of the top words' probabilities into draws for similar texts.
+
+        ``values`` are the probabilities in one posterior draw, (K, W).
+        """
         parts, number = self._parts, len(self._spread.replicates)
         generator = np.random.default_rng([*self._address, step])
         scale = math.sqrt(self.freedom / generator.chisquare(self.freedom))
@@ -250,7 +259,7 @@ class PopulationDraws:
     def at(
         self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words of each topic, (K, n), in a step's draw.
+        """Return the probabilities of the given words in a draw for similar texts, (K, n).
 
         Parameters
         ----------

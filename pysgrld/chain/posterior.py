@@ -16,16 +16,16 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
 
-#: A run has converged if doubling its sampling time improves the score by less than this fraction,
+#: A run has converged if doubling its sampling time improves the score by less than this fraction.
 SETTLED = 0.005
-#: provided that it has at least this number of posterior samples.
+#: Minimum number of posterior samples of a run that has converged.
 SETTLED_SAMPLES = 50
 
-#: Prefix of the averages' arrays in a checkpoint, and their names: number of samples, averaged
-#: scores, and sum of samples of a block.
+#: Prefix of the arrays of averages in a checkpoint. The arrays are the number of samples, the
+#: averaged scores (`HISTORY`), and the sum of the samples of each block (`SUMS`).
 PREFIX = "posterior."
-#: Prefix of the arrays of the scorer of training documents in a checkpoint, and the name of its
-#: averaged scores after each sample.
+#: Prefix of the arrays of the scorer of training documents in a checkpoint, and name of the array
+#: with its averaged score after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
@@ -75,7 +75,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
 
 
 class Settled(NamedTuple):
-    """The two averaged scores that show that a run has converged.
+    """The two averaged scores that show the convergence of a run.
 
     Attributes
     ----------
@@ -96,7 +96,9 @@ def has_settled(
     least: float = SETTLED,
     fewest: int = SETTLED_SAMPLES,
 ) -> bool:
-    """Return True if doubling the number of samples has improved the score by less than 0.5 %.
+    """Return True if doubling the number of samples has improved the score by less than ``least``.
+
+    The default of ``least`` is 0.5 %.
 
     Parameters
     ----------
@@ -105,13 +107,14 @@ def has_settled(
     share_gained : callable (before, now)
         Method of the scorer, which returns the fraction gained between two scores.
     least : float
-        Fraction to use instead of 0.5 %.
+        Maximum improvement, as a fraction.
     fewest : int
         Minimum number of samples.
     """
     if len(history) < fewest:
         return False
-    half = len(history) // 2  # number of samples in the first half of the sampling time
+    # This is the number of samples in the first half of the sampling time.
+    half = len(history) // 2
     return not share_gained(history[half - 1], history[-1]) >= least
 
 
@@ -141,8 +144,8 @@ class Posterior:
     first : int
         Iteration of the first posterior sample.
     score : float
-        Averaged score at the last sample; NaN before the first. An approximation has no samples:
-        for it, the score of its topics when they were last scored.
+        Averaged score at the last sample; NaN before the first sample. An approximation has no
+        samples: the score is then the score of its topics when they were last scored.
     """
 
     def __init__(
@@ -164,7 +167,7 @@ class Posterior:
         self.keeps_mean = keep_mean
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
         self.score = math.nan
-        # averaged score after each sample, stored compactly because runs are long
+        # The averaged score after each sample is stored compactly, because runs are long.
         self._history = array("d")
 
     @property
@@ -182,7 +185,9 @@ class Posterior:
         return after > 0 and after % self.every == 0
 
     def take_sample(self, chain: Chain | None = None) -> None:
-        """Add a chain's current topics as a sample; if they are an approximation, only score them.
+        """Add a chain's current topics to the averages and the score.
+
+        If the topics are an approximation, only their score is computed.
 
         The mean uses the expected values of lazy rows: they need not be drawn, and the mean is the
         same with less noise. Held-out documents are scored with a draw of the topics at their
@@ -209,7 +214,7 @@ class Posterior:
             self.samples += 1
 
     def average(self) -> Estimate:
-        """Compute the score of the averaged samples, with its standard error; NaN without samples."""
+        """Compute the score of the averaged samples and its standard error; NaN without samples."""
         return Estimate(math.nan) if self.scorer is None else self.scorer.average()
 
     def point(self) -> Estimate:
@@ -234,7 +239,7 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks in the form of `Chain.draw`; None without samples."""
+        """Return the posterior mean of all blocks as `Chain.draw` does, or None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
@@ -264,7 +269,7 @@ class Posterior:
         Raises
         ------
         CheckpointError
-            If they are not arrays of this run.
+            If the arrays are not from this run.
         """
         history = _HISTORY.take(arrays, HISTORY)
         state: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
@@ -281,13 +286,13 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
-        if self.watch is not None and WATCHED in arrays:  # a run with a budget has no such array
+        if self.watch is not None and WATCHED in arrays:  # A run with a budget has no such array.
             self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 
 
 def thinned(samples: int, limit: int) -> range:
-    """Return the numbers, from 1, of the samples that are still stored after ``samples`` samples.
+    """Return the 1-based numbers of the samples that a run still stores after ``samples`` samples.
 
     Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and
     so on; this spacing is the step of the range. The result depends only on the number of samples,

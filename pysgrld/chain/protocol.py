@@ -1,4 +1,4 @@
-"""Base classes of the Markov chains that training runs, and of their samplers of documents."""
+"""Base classes of the Markov chains that training runs, and of samplers of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Miniba
 
 
 class Visit(NamedTuple):
-    """Number of documents and number of tokens in an iteration, and its step size.
+    """Numbers of documents and of tokens in an iteration, and the step size of the iteration.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Visit(NamedTuple):
 
 
 class Chain(ABC):
-    """One Markov chain over the global parameters of a model; reading it does not change it.
+    """Markov chain over the global parameters of a model; reading the chain does not change it.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        self._whole: Minibatch | None = None  # all documents, if each iteration visits all of them
+        # These are all documents, if each iteration uses all documents.
+        self._whole: Minibatch | None = None
 
     @property
     def key(self) -> Key:
@@ -87,7 +88,7 @@ class Chain(ABC):
         """Yield messages about the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from another chain's topics; that chain's words must be the first of this chain's.
+        """Start from another chain's topics, whose words must be the first words of this chain.
 
         Parameters
         ----------
@@ -126,24 +127,33 @@ class Chain(ABC):
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: rows of the given words (None: all words), and the other blocks."""
+        """Return the current draw of all blocks; of the topics, return the rows of ``words``.
+
+        All words are the default.
+        """
 
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
-        """Return a posterior sample as it is stored, with a row for each topic (`pysgrld.core.draws`)."""
+        """Return a posterior sample as it is stored, with a row for each topic.
+
+        See `pysgrld.core.draws.by_topic`.
+        """
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution of the topics in `sample` if only counts determine it, else None."""
+        """Return the distribution from which `sample` draws topics, or None if it is unknown.
+
+        It is known if the topics depend only on counts.
+        """
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros to which `add_to` adds draws, by name; empty if draws cannot be averaged."""
+        """Return arrays of zeros to which `add_to` adds draws; none if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        For a lazy row, its expected value may be added instead: the mean is the same.
+        For a lazy row, the expected value may be added instead: it has the same mean.
         """
         del totals
 
@@ -155,31 +165,34 @@ class Chain(ABC):
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that the next iteration needs, by name, for a checkpoint.
 
-        With several processes, call it after `gather`, and only on the first process.
+        With several processes, only the first process may call this method, after `gather`.
         """
 
     def common(self) -> dict[str, Array]:
-        """Return the items of `arrays` that are the same in every process of the communicator."""
+        """Return the items of `arrays` that are equal in all processes of the communicator."""
         return self.arrays()
 
     def bring(self) -> None:
         """Send the topic rows that other processes own to the communicator's first process.
 
-        All processes must call it; the first one has the topics until the next iteration.
+        All processes must call this method; the first process has the topics until the next
+        iteration.
         """
-        return  # most kinds of chains run in one process
+        return  # Most kinds of chains run in one process.
 
     def gather(self) -> None:
         """Send the variables of all processes' documents to the communicator's first process.
 
-        All processes must call it; the first one has the variables until the next iteration.
+        All processes must call this method; the first process has the variables until the next
+        iteration.
         """
-        return  # most kinds of chains store no variables of documents
+        return  # Most kinds of chains store no variables of documents.
 
     def scatter(self) -> dict[str, Array]:
         """Return this process's part of the arrays that the first process has restored.
 
-        All processes must call it; the others then restore their part, and the common arrays.
+        All processes must call this method; the other processes then restore their part, and the
+        common arrays.
 
         Raises
         ------
@@ -204,10 +217,10 @@ class Chain(ABC):
 
 
 class DocumentSampler(ABC):
-    """Method that samples or fits the documents of a minibatch, given a draw of the topics.
+    """Method that samples the documents of a minibatch, or fits them, given a draw of the topics.
 
-    An instance has scratch memory, so that only one thread may use it at a time. By default it
-    stores nothing between visits.
+    An object has scratch memory, so that only one thread may use it at a time. By default it stores
+    nothing from one iteration to the next.
 
     Attributes
     ----------
@@ -218,11 +231,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Store variables of these documents, which are the whole corpus, from one visit to the next."""
+        """Store variables of the given documents (the whole corpus) between iterations."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Set initial variables that fit the topics, if the sampler stores variables between visits.
+        """Set initial variables of documents that fit given topics, if variables are stored.
 
         Parameters
         ----------
@@ -238,9 +251,10 @@ class DocumentSampler(ABC):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
-        """Sample the documents of a minibatch; return the statistics for each block, by block name.
+        """Sample the documents of a minibatch; return the statistics of each block, by block name.
 
-        If the statistics of a block are a `Potential`, it samples the documents on demand instead.
+        If the statistics of a block are a `Potential`, documents are not sampled in this method,
+        but when the potential is evaluated.
 
         Parameters
         ----------
@@ -250,11 +264,11 @@ class DocumentSampler(ABC):
         batch : Minibatch
             The documents of this process.
         comm : Communicator
-            Combines the results of all its processes.
+            Combines the results of all processes.
         """
 
     def arrays(self) -> dict[str, Array]:
-        """Return the variables that are stored between visits, by name, for a checkpoint."""
+        """Return the variables that are stored from one iteration to the next, by name."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:

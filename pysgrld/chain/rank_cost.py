@@ -1,8 +1,9 @@
 """Model of the time per iteration as a function of the number of processes (ranks).
 
-Documents and rows of topics are divided among the ranks. Each rank owns and updates its rows, and
-requests from other ranks the rows of the words in its documents; with more ranks, it requests fewer
-rows. It sends back the counts of these words. Messages have a latency. With P ranks, the time is
+Documents and rows of the topic matrix are divided among the ranks. Each rank owns and updates its
+rows, and requests from other ranks the rows of the words in its documents; with more ranks, each
+rank requests fewer rows. A rank sends back the counts of these words. Messages have a latency. With
+P ranks, the time is
 
     (sampling + moving) / P + (read + (P - 1)/P sent) P^-HEAPS + messages(P) latency.
 """
@@ -13,7 +14,7 @@ import bisect
 import math
 from typing import NamedTuple
 
-#: A rank counts as busy if it spends at least this fraction of its time on sampling documents or
+#: A rank counts as busy if it spends at least this fraction of its time on sampling documents or on
 #: updating topics.
 BUSY = 0.5
 #: Exponent in Heaps' law: the number of distinct words grows as this power of the number of
@@ -24,7 +25,7 @@ MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """Seconds of those parts of an iteration that scale differently with the number of ranks P.
+    """Seconds of the parts of an iteration, which depend differently on the number of ranks P.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Compute the parts from measurements taken on one of several ranks.
+        """Compute the seconds of each part from measurements taken on one of several ranks.
 
         Parameters
         ----------
@@ -69,19 +70,22 @@ class Cost(NamedTuple):
         """Return the number of consecutive messages in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # three reductions, and six messages to each other rank: number of words, words, topics,
-        # counts, and two changes in the sums of topics, by rows brought up to date and by rows
-        # updated
+        # An iteration has three reductions, and six messages to each other rank: number of words,
+        # words, topics, counts, and two changes of the topics' sums. One change is due to rows
+        # brought up to date, the other to rows updated.
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
-        """Return the seconds of messages and additions with ``ranks`` ranks; 0 with one rank."""
+        """Return the seconds of messages and of adding up counts with ``ranks`` ranks.
+
+        Return 0 for one rank.
+        """
         sent = (ranks - 1) / ranks * self.sent / self.words(ranks)
         return sent + self.messages(ranks) * self.latency
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the number of distinct words in the minibatch divided by that in one rank's part."""
+        """Return a minibatch's number of distinct words, relative to one rank's part of it."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -89,12 +93,12 @@ class Cost(NamedTuple):
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the fraction of an iteration that each of ``ranks`` ranks spends on divided work."""
+        """Return the fraction of its time that each of ``ranks`` ranks spends on divided work."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks, at most `MOST`, at which `share` is at least `BUSY`."""
+        """Return the maximum number of ranks, up to `MOST`, at which `share` is at least `BUSY`."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 

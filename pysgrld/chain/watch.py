@@ -1,4 +1,4 @@
-"""Watchdog of a process that waits for other processes; it reports or ends a long wait."""
+"""Watchdog of a process that waits for other processes; it reports a long wait, or ends it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-#: Seconds of waiting after which a process reports once that it waits.
+#: Seconds of waiting after which a process reports once that it is waiting.
 SAY = 60.0
-#: Seconds between two checks.
+#: Seconds between two checks of the waiting time.
 LOOK = 1.0
 #: Exit code of a process that gave up waiting for others.
 GIVEN_UP = 70
 
 
 class Watch:
-    """Watchdog that ends this process after too long a wait for others, without calling MPI.
+    """Watchdog that ends this process after too long a wait for other processes.
+
+    It does not call MPI.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Add the time spent in the block to the seconds spent on messages."""
+        """Add the time spent in the ``with`` block to the seconds of messages."""
         began = self._since = time.monotonic()
         try:
             yield
