@@ -365,8 +365,9 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
             yield path
         except CorpusError as error:
             problem = error.reason.split(";")[0].replace(
-                "--", ""
-            # Remove the advice after ";" and the dashes of options, which are for the command line.
+                "--",
+                "",
+                # Remove the advice after ";" and the dashes of options, which are for the command line.
             )
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
