@@ -364,11 +364,8 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         try:
             yield path
         except CorpusError as error:
-            problem = error.reason.split(";")[0].replace(
-                "--",
-                "",
-                # Remove the advice after ";" and the dashes of options, which are for the command line.
-            )
+            # Remove the advice after ";" and the dashes of options, which are for the command line.
+            problem = error.reason.split(";")[0].replace("--", "")
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(
