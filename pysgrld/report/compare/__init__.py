@@ -39,12 +39,12 @@ from pysgrld.run.machine import threads as allowed_threads
 
 #: Default number of top words of a topic that are compared.
 TOP = 10
-#: Number of progress steps: two for reading the runs, then one each for shared documents, matching,
-#: and scores.
+#: Number of steps of a comparison: two for reading the runs, and one each for shared documents,
+#: matching, and scores.
 STEPS = 5
 #: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20
-#: Matches words that only have numbers as names.
+#: Pattern of words that are only numbers, perhaps after ``w`` or ``word``.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
 
@@ -115,7 +115,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
             "there is nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # replaced below if topics are unit vectors
+    how = Likening(DISTRIBUTIONS, False)  # this is replaced below if topics are unit vectors
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)
@@ -161,7 +161,7 @@ def compare(
 
 
 def former_run(name: str) -> str | None:
-    """Return the folder of the former run that the given run continues, or None without one.
+    """Return the folder of the run that the given run continues, or None if it continues no run.
 
     Parameters
     ----------
@@ -178,7 +178,10 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows of replaced topics in both runs, if one run continues the other."""
+    """Return the rows, left and right, of topics that a continued run has replaced by new topics.
+
+    The list is empty unless one of the runs continues the other.
+    """
     pairs = []
     for before, after in ((left, right), (right, left)):
         former = after.results.former
@@ -193,7 +196,7 @@ def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
 
 
 class _ComparedRun:
-    """One of the compared runs: its topics over all of its words, and over the common words.
+    """One of the compared runs, with its topics over its own words and over the common words.
 
     Parameters
     ----------
@@ -237,7 +240,7 @@ class _ComparedRun:
     def together(
         self, rows: Sequence[int], top: int
     ) -> tuple[float | None, dict[str, float], float | None]:
-        """Average the given topics, weighted by their shares, over the run's whole vocabulary.
+        """Average the given topics over the run's whole vocabulary, weighted by the topics' shares.
 
         Parameters
         ----------
@@ -315,7 +318,7 @@ def _row(
     top: int,
     documents: SharedDocuments | None,
 ) -> ComparedTopics:
-    """Describe topics that belong together: their shares, and the top words in both or one run."""
+    """Describe topics that belong together: shares, common top words, and top words of one run."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]
@@ -344,7 +347,7 @@ def _row(
 
 
 def paired_score(left: Results, right: Results) -> PairedScore | str:
-    """Score both runs on held-out documents that they have in common, or return why not.
+    """Score both runs on common held-out documents, or return the reason why this is impossible.
 
     Held-out documents are common if their fingerprints are equal: same words, counts and split.
 

@@ -17,21 +17,23 @@ from pysgrld.run.machine import RELEASE
 
 #: Number of standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
-#: Minimum ratio of a topic's shares in the two runs at which it has grown or faded.
+#: A topic has grown or faded if the ratio of its shares in the two runs is at least this.
 GROWN = 1.5
-#: Minimum difference of these shares, so that rare topics do not count as grown or faded by chance.
+#: A topic has grown or faded only if its shares differ by at least this, because smaller
+#: differences of rare topics may be due to chance.
 GROWN_BY = 0.005
-#: Minimum probability on words lacking in the other run at which a topic is new or gone.
+#: A topic is new or gone if at least this fraction of its probability is on words that the other
+#: run lacks.
 UNKNOWN = 0.5
-#: Changes of topics, in the order in which they are listed.
+#: Possible changes of topics, in the order in which they are listed.
 CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
-#: Degrees between the colours of neighbouring rows on the page: by the golden angle, no two rows
-#: have the same colour.
+#: Angle in degrees between the colours of neighbouring rows on the page. With this golden angle, no
+#: two rows have the same colour.
 _TURN = 137.5
 
 
 class Side(NamedTuple):
-    """A compared run in its state at the time of the comparison.
+    """Description of a compared run at the time of the comparison.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ class Side(NamedTuple):
 
 
 class OwnWord(NamedTuple):
-    """A top word of only one run, and whether the other run has it in its vocabulary."""
+    """A top word of only one run, with a mark if the other run's vocabulary has the word."""
 
     word: str
     known: bool
@@ -83,14 +85,14 @@ class ComparedTopics(NamedTuple):
     ----------
     kind : {"one to one", "split", "merged", "partial", "gone", "new"}
     left, right : tuple of int
-        Numbers of the topics; one of them is empty for a topic without a partner.
+        Numbers of the topics; one tuple is empty for a topic without a partner.
     overlap : float
         Probability mass that both sides share, over the words of both vocabularies (1 if they are
         the same); for directions, the cosine. Several topics on a side are averaged by their
         weights. A topic without a partner has its overlap with the `nearest`.
     overlaps : tuple of float
-        For a split or merged topic: the overlap of each single part with it, in the order of the
-        parts.
+        For a split or merged topic: the overlap of each single part with the topic, in the order of
+        the parts.
     correlation : float or None
         Correlation of the proportions of both sides in the same documents. A topic without a
         partner has its correlation with the `nearest`. None if no documents were read with both
@@ -133,7 +135,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Numbers of the left and the right topics, as in ``4 -> 3, 17``."""
+        """Numbers of the left and the right topics, for example ``4 -> 3, 17``."""
         sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
         return " -> ".join(sides)
 
@@ -155,7 +157,7 @@ class ComparedTopics(NamedTuple):
 
 
 class PairedScore(NamedTuple):
-    """How well each run predicts the same held-out documents.
+    """Scores of both runs on the same held-out documents, and the difference of the scores.
 
     Attributes
     ----------
@@ -206,7 +208,7 @@ class PairedScore(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs side by side, as returned by `compare`.
+    """Result of `compare`: two runs, groups of topics that belong together, and scores.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Proportions of the same documents in two runs, by which topics are compared without words."""
+"""Topic proportions of the same documents in two runs, to compare topics without their words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of each run's training documents that are read with both runs.
+#: Maximum number of training documents of each run that are read with the topics of both runs.
 DOCUMENTS = 500
 
 

@@ -1,4 +1,4 @@
-"""Partners of topics in two models: one-to-one, split, merged, partial, gone and new."""
+"""Matching of the topics of two models: one-to-one, split, merged, partial, gone and new topics."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ import numpy as np
 from pysgrld.evaluate.matching import CORRELATED, Likeness, assign
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Minimum overlap of two partners, unless their proportions correlate by at least `CORRELATED`.
+#: Two topics are partners only if their overlap is at least this, or their proportions correlate by
+#: at least `CORRELATED`.
 PARTNERS = 0.3
 #: A topic without a partner is gone, or new, if its proportions in the same documents correlate
 #: less than this with every topic of the other model. In four pairs of runs on one corpus, 1 of 160
 #: topics was wrongly called gone; topics whose documents were removed correlate by 0.25.
 ABSENT = 0.3
-#: Minimum overlap that each further part of a split or merged topic must add to be included.
+#: A further part of a split or merged topic must raise the overlap by at least this.
 ADDS = 0.05
 
-#: Kinds listed after all others, with their order.
+#: Kinds of groups that are listed after all other kinds, with their order.
 _LAST = {"partial": 1, "gone": 2, "new": 3}
 
 Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]
 
 
 class Group(NamedTuple):
-    """Topics of two models that belong together, given as rows of their matrices.
+    """Topics of two models that belong together, given as row numbers of the models' matrices.
 
     Attributes
     ----------
     kind : {"one to one", "split", "merged", "partial", "gone", "new"}
     left, right : tuple of int
-        One of them is empty for a topic without a partner.
+        One tuple is empty for a topic without a partner.
     overlap : float
         Overlap of both sides, with several topics averaged by their weights. For a topic without a
         partner: its overlap with the `nearest`.
     overlaps : tuple of float
-        For a split or merged topic: the overlap of each single part with it.
+        For a split or merged topic: the overlap of each single part with the topic.
     nearest : int or None
         For a topic without a partner: the most similar topic of the other model.
     """
@@ -58,7 +59,7 @@ class Topics(NamedTuple):
 
 
 class Likening(NamedTuple):
-    """How topics are compared: a similarity measure, and whether topics are unit vectors."""
+    """Method of comparing topics: a similarity measure, and whether topics are unit vectors."""
 
     likeness: Likeness
     signed: bool
@@ -74,7 +75,7 @@ class Likening(NamedTuple):
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the weighted mean of topics, (V,), scaled; unweighted if all weights are 0."""
+        """Return the scaled mean of topics, (V,), weighted unless all weights are 0."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -90,7 +91,7 @@ def group(
     apart: Collection[tuple[int, int]] = (),
     correlation: Doubles | None = None,
 ) -> list[Group]:
-    """Group the topics of two models by best partners, from the greatest overlap down.
+    """Group topics of two models that belong together, and sort the groups by decreasing overlap.
 
     If both models have equally many topics, the best partners are the assignment with the greatest
     sum of similarities; otherwise the best partner is the most similar topic. A topic is split or
@@ -107,18 +108,19 @@ def group(
     apart : collection of (int, int)
         Pairs of rows, left and right, that are not partners even if they are similar.
     correlation : (K, L) float64, optional
-        Correlations of proportions in the same documents. Without them no topic is partial; topics
-        in ``apart`` never are.
+        Correlations of proportions in the same documents. Without correlations, no topic is
+        partial. Topics in ``apart`` are never partial.
     """
     every = how.likeness.similarity(left.phi, right.phi)
     similarity = every.copy()
     for i, j in apart:
         similarity[i, j] = 0.0
-    if len(left.phi) == len(right.phi):  # one-to-one, maximising the sum of similarities
+    # partners are one-to-one if both models have equally many topics
+    if len(left.phi) == len(right.phi):
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
         to_left[to_right] = np.arange(len(to_right))
-    else:  # the most similar topic, which may be shared by several topics
+    else:  # a topic may be the partner of several topics
         to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(
@@ -161,7 +163,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """The parts of a topic: their rows, the overlap of their mean with it, and each one's overlap."""
+    """Parts of a topic: their rows, and overlaps with the topic, of their mean and of each part."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -193,7 +195,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return the topics outside of groups, each with its most similar topic and the overlap."""
+    """Return each topic without a group, its most similar topic, and the overlap of both."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

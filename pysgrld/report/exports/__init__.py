@@ -24,19 +24,20 @@ Tell = Callable[[str, int, int], None]
 
 
 class ExportRequest(NamedTuple):
-    """A user's choices for an export.
+    """Options of an export, as a user requested them.
 
     Attributes
     ----------
     format : str
         A key of `FORMATS`.
     folder : Path
-        Created if it does not exist.
+        Folder of the export, which is created if it does not exist.
     draw : {"mean", "last", "all"}
     top : int
         Number of words of each topic; 0 for all.
     sparse : bool
-        Whether documents list only topics with a share of at least 0.01, and the greatest.
+        Whether the table of documents lists only topics with a share of at least 0.01, and each
+        document's greatest topic.
     align : bool
         Whether topics of further chains are put in the order of the first chain's topics.
     mallet_old : bool
@@ -63,7 +64,7 @@ class Exported(NamedTuple):
     path : Path
         The first of these files.
     what : str
-        Their content, described for the user.
+        Content of the files, described for the user.
     notes : tuple of str
         Reasons why something is left out.
     """
@@ -74,22 +75,22 @@ class Exported(NamedTuple):
 
 
 class ExportFormat(NamedTuple):
-    """A format, and the options that it accepts.
+    """An export format, and the options that it accepts.
 
     Attributes
     ----------
     phrase : str
-        Its content, described for the user.
+        Content of the files, described for the user.
     module : str
-        Name of the module in this folder that writes it.
+        Name of the module in this folder that writes the format.
     draws : tuple of str
-        Values of ``--draw`` that it can write; the first is the default.
+        Values of ``--draw`` that the format accepts; the first is the default.
     top : int or None
         Default of ``--top``, the number of words of each topic; 0 for all, None if not supported.
     options : frozenset of str
-        Further options that it accepts.
+        Further options that the format accepts.
     sometimes : tuple of str
-        Names of files that it writes only for some runs; such files of another run are removed.
+        Names of files that are written only for some runs; such files of another run are removed.
     """
 
     phrase: str
@@ -151,7 +152,7 @@ def export(
     force: bool = False,
     tell: Tell = lambda what, done, total: None,
 ) -> Exported:
-    """Write a run's results as files for other programs; an incomplete file has no final name.
+    """Write a run's results as files for other programs; incomplete files have temporary names.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class _Sink(io.RawIOBase):
         return written
 
     def readinto(self, room: Any) -> int:
-        """Read bytes from the position into a buffer."""
+        """Read bytes from the current position into a buffer."""
         os.preadv(self._fd, [room], self._at)
         self._at += len(room)
         return len(room)
@@ -100,7 +100,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the draws one at a time; all chains' topics are in the order of the first chain's."""
+    """Write the draws one at a time, with topics in the order of `_topics_and_words`."""
     target, first, chains, notes = request.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
     order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))

@@ -1,4 +1,4 @@
-"""Files in MALLET's formats: one draw of all tokens' topics, and its statistics.
+"""Files in MALLET's formats: one draw of the topics of all tokens, and its statistics.
 
 Formats follow MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
 (`--output-topic-keys`), ``doc-topics.txt`` (`--output-doc-topics`), ``topic-word-weights.txt``.
@@ -27,11 +27,12 @@ STATE, KEYS, DOCUMENTS, WEIGHTS = (
 )
 _OLD_HEAD = b"#doc name topic proportion ...\n"
 _BLANK = re.compile(r"\s")
-#: Approximate number of tokens drawn in one block; a longer document is its own block.
+#: Approximate number of tokens per block of documents; a longer document is a block of its own.
 _TOKENS = 1 << 18
 #: Maximum number of documents read at once.
 _TOGETHER = 4096
-#: Minimum alpha of a topic if topics' shares are used as alpha, which must be positive.
+#: Minimum of a topic's parameter alpha if the topics' shares are used as alpha, because alpha must
+#: be positive.
 _LEAST = 1e-6
 
 
@@ -45,7 +46,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     MissingInputError
         If the corpus no longer exists.
     CorpusError
-        If a word contains a blank, which would end it in these files.
+        If a word contains a blank, because a blank ends a word in these files.
     """
     nothing = Documents(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     try:
@@ -71,7 +72,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     k, v = results.fitted.layers[layer], len(vocabulary)
-    # Dirichlet parameters of the model; without an alpha, topics' shares are used
+    # use the Dirichlet parameters of the model; if it has no alpha, use the topics' shares
     beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(layer)
     if alpha is None:
         share = results.weights(layer)
@@ -94,8 +95,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             words = np.repeat(documents.indices, documents.counts)
             np.add.at(counts, (z, words), 1)
             state.write(_token_lines(first, names, documents.lengths, words, z, vocabulary))
-            # (n_dk + alpha_k) / (N_d + sum of alpha), in MALLET's old layout: numbered topics
-            # sorted by share
+            # the share of topic k in document d is (n_dk + alpha_k) / (N_d + sum of alpha); the old
+            # layout of MALLET lists numbers and shares of topics by decreasing share
             lengths = documents.lengths
             cells = np.repeat(np.arange(len(lengths)), lengths) * k + z
             n_dk = np.bincount(cells, minlength=len(lengths) * k).reshape(-1, k)

@@ -50,7 +50,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write topics as rows with sum 1 (unit vectors: length 1), and the columns' words."""
+    """Write topics as rows that sum to 1 (or as unit vectors), and the words of the columns."""
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"

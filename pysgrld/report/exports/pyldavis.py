@@ -24,15 +24,16 @@ from pysgrld.types import Doubles, Floats, Int64s
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
 #: Step of the slider for lambda, which determines the order of words.
 LAMBDA_STEP = 0.01
-#: Minimum expected number of uses of a word in a topic for the page to draw the topic for the word.
+#: The page draws a topic for a word if the expected number of the word's uses in the topic is at
+#: least this.
 _USES = 0.5
-#: Maximum number of bytes of the array of words, in which each word takes the space of the longest.
+#: Maximum number of bytes of the array of words; each word takes as much space as the longest word.
 _WORDS = 1 << 30
 _TINY = 1e-30
 
 
 class TopicUse(NamedTuple):
-    """Inputs of pyLDAvis except the vocabulary, and the topics' expected numbers of tokens.
+    """Inputs of pyLDAvis except the vocabulary, and expected numbers of tokens of the topics.
 
     Attributes
     ----------
@@ -174,7 +175,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # the fraction of each word's uses in each topic with at least half an expected use
+    # fraction of each word's uses in a topic, for topics with at least half an expected use
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):

@@ -27,14 +27,14 @@ from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.output_files import whole_file
 from pysgrld.types import Array, Doubles, Floats, Others
 
-#: Minimum share of a topic for its row in the sparse table of documents.
+#: A topic has a row in the sparse table of documents if its share is at least this.
 LISTED = 0.01
-#: Minimum number of bytes in a Parquet row group, except the last; smaller groups make files large.
+#: Minimum number of bytes in a Parquet row group, except in the last; smaller groups make files
+#: large.
 _WAITING = 1 << 25
 #: Maximum number of values of a CSV table written in one block.
 _CELLS = 200_000
-#: Maximum number of values of words over draws in memory, by which the number of topics per block
-#: is set.
+#: Maximum number of values of words over draws in memory; it sets the number of topics per block.
 _VALUES = 8_000_000
 
 
@@ -173,13 +173,14 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        while name in taken:  # rename a column of the corpus: the table uses its name
+        # the table uses this name, so rename the column of the corpus
+        while name in taken:
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    # all documents, without storing a list of ids
+    # these are all documents; no list of their ids is stored
     rows = Others(corpus.documents, np.zeros(0, np.int64))
     in_all = TopicShares.in_training(results, corpus, rows[:])
     in_all.begin(max(1, len(steps)), len(rows), k)
@@ -223,7 +224,11 @@ def _write_documents(
 def _write_words(
     results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return how many of its top ten words each topic has in each draw."""
+    """Write the table of words; return the mean number of top words that a topic keeps.
+
+    The mean is over draws. A topic keeps a word if the word is among its ten top words both in
+    ``phi`` and in the draw. The result is None without draws.
+    """
     layer = request.at
     shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]
     steady: Doubles | None = np.full(k, np.nan)
@@ -251,7 +256,8 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # interval bounds, and the fraction of draws with the word in the top ten, if known
+            # interval bounds, and fractions of draws with the word in the top ten, are NaN if
+            # unknown
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval
@@ -270,7 +276,7 @@ def _write_words(
 
 
 def _write_words_over_time(results: Results, request: ExportRequest) -> None:
-    """Write the table of words in time slices, of each topic's words with the highest peaks."""
+    """Write the table of word probabilities in time slices, for the most probable words."""
     names, topics = results.fitted.slices, results.fitted.shown(request.at)
     series = words_over_time(results, topics, request.top)
     n = series.words.shape[1]
@@ -414,6 +420,6 @@ def whole_table(
             yield table
         except BaseException:
             with contextlib.suppress(Exception):
-                table.end()  # the writer of the abandoned file must release it
+                table.end()  # close the writer also after an error, so that it releases the file
             raise
         table.end()

@@ -1,4 +1,4 @@
-"""Agreement of chains, or of one chain's halves, on topics; and each topic's reliability."""
+"""Agreement of chains, or of halves of one chain, on topics, and reliability of each topic."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OTHER_WORDS = 10
 
 
 class Agreement(Section):
-    """Section about which topics the other chains also found."""
+    """Section on the topics that other chains also found."""
 
     def main(self) -> dict[str, Any]:
-        """Return the scores of all chains' draws, and sentences that interpret them."""
+        """Return scores of the draws of all chains, and sentences on the agreement of chains."""
         run, diagnosis, limits = self.run, self.run.diagnosis, {"same": SAME}
         self._tops = [results.top(_OTHER_WORDS, run.at) for results in run.chains[1:]]
         if diagnosis is None:
@@ -76,7 +76,7 @@ class Agreement(Section):
         return 0.0 if weights is None else float(weights[k] * len(weights) / weights.sum())
 
     def definitions(self) -> list[Definition]:
-        """Define overlap, what it means that a chain found a topic, and R-hat."""
+        """Define overlap, R-hat, and when a chain has found a topic."""
         found, several = [], len(self.run.chains) > 1
         if self.run.results.fitted.counts() is None and several:
             found.append(
@@ -126,14 +126,14 @@ class Trust(NamedTuple):
     Attributes
     ----------
     good : bool or None
-        None if the topic is neither good nor bad.
+        True if the topic is reliable, False if it is not, None if this is not clear.
     head, text : str
         Which chains found the topic, and how far it can be relied on.
     drift : str or None
         R-hat, if the topic was found again and its numbers have not converged.
     state : {"again", "partly", "alone", "once"}
         "again": the chains have such similar topics that a further chain would find it (`is_firm`);
-        "partly": they have less similar ones; "alone": too few other chains have it; "once": not
+        "partly": their topics are less similar; "alone": too few other chains have it; "once": not
         known, as the run has one chain.
     """
 

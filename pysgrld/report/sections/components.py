@@ -1,4 +1,4 @@
-"""Number of components that a mixture uses in each draw, as a section."""
+"""Section on the number of components that a mixture uses in each draw."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pysgrld.report.sample_pass import KeptSample
 
 
 class ComponentsInUse(Section):
-    """Number of components in each sample of the first chain, for models that infer it."""
+    """Number of components in each sample of the first chain, for models that infer this number."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -28,7 +28,7 @@ class ComponentsInUse(Section):
     def main(self) -> dict[str, Any]:
         """Return the iterations and the numbers of components.
 
-        They are None for a model with topics that can be matched from sample to sample.
+        Both are None for a model with topics that can be matched from sample to sample.
         """
         if len(self._numbers) < 2:
             return {"components": None}

@@ -1,4 +1,4 @@
-"""The page's first screen: a map with a dot for each document, similar documents being close."""
+"""The page's first screen: a map of documents as dots, in which similar documents are close."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from pysgrld.report.sample_pass import Bools
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Minimum share (exclusive) of a document at which it is mainly about a topic.
+#: A document is mainly about a topic if the topic's share of the document is above this.
 HALF = 0.5
-#: Maximum number of characters of a document's name on the map, for few and for many documents, and
-#: of all names together.
+#: Maximum number of characters of a document's name on the map. Minimum to which this is reduced
+#: for many documents. Maximum number of characters of all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
-#: Number of share classes for each doubling of the length. A document without draws gets its
-#: interval from documents with draws in the same class.
+#: Number of classes of shares for each doubling of the length of documents. A document without
+#: draws gets its interval from documents with draws in the same class.
 _ALIKE = 16
-#: Minimum number of documents mainly about a topic for its name to be on the map.
+#: The name of a topic is on the map if at least this number of documents are mainly about the
+#: topic.
 _LABELLED = 3
 
 
@@ -63,7 +64,10 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return interval bounds: mean plus similar documents' mean gap; 0 if no document is similar."""
+        """Return bounds: means plus mean gaps of similar documents; 0 without similar documents.
+
+        A gap is the difference between a bound and the mean.
+        """
         classes = self._alike(mean, lengths)
         alike = np.minimum(classes, len(self._known) - 1)
         is_known = (classes == alike) & (self._known[alike] > 0)
@@ -194,7 +198,7 @@ class CorpusAtAGlance(Section):
     def files(self) -> Iterator[tuple[str, bytes, int]]:
         """Yield positions and main topics of mapped documents that are in separate files.
 
-        Each is placed between the documents of the page's map with the most similar proportions.
+        Each of these documents is placed between the most similar documents of the page's map.
         """
         run = self.run
         if self._layout is None or run.corpus is None or not run.beside_rows:

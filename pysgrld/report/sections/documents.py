@@ -20,18 +20,18 @@ from pysgrld.types import Doubles, Int64s
 
 #: Maximum size in bytes of a page's documents, unless the user sets their number.
 ROOM = 2_000_000
-#: Number of documents, and of titles, per file of a page that is a folder.
+#: Number of documents per file of a page that is a folder. Number of titles per file.
 IN_FILE, TITLES = 256, 20_480
 #: Number of documents fetched in one block.
 _TOGETHER = 64
-#: Minimum share of a document at which a topic is listed for it.
+#: A topic is listed for a document if its share of the document is at least this.
 LEAST = 0.005
 #: Maximum number of characters of a title or an id.
 TITLE = 200
 
 
 class ShownDocuments(Section):
-    """Documents on the page: those in which a topic surely occurs, then evenly spaced others.
+    """Documents on the page: first the surest documents of topics, then evenly spaced documents.
 
     The page lists them in the order of the corpus.
     """
@@ -140,7 +140,7 @@ class ShownDocuments(Section):
             yield record
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the number of documents with at least 10 % of a topic, and the surest of them."""
+        """Return the number of documents with at least 10 % of a topic, and the surest ones."""
         if self._topics is None:
             return {"docs": None, "rep": []}
         return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}

@@ -21,21 +21,22 @@ from pysgrld.types import Floats, Int64s
 
 #: Maximum number of groups of a column with text values.
 LEVELS = 100
-#: Maximum number of groups of dates and numbers, and of bins along the corpus.
+#: Maximum number of groups for a column of dates or numbers, and of bins along the corpus.
 MOST = 60
-#: Number of bins for numbers, each with about equally many documents.
+#: Number of bins for a column of numbers; all bins have about the same number of documents.
 BINS = 10
 #: Maximum number of values of a column shown next to the list of topics.
 _FEW = 30
-#: Minimum number of documents for testing their order, and number of standard errors by which
-#: neighbours must be more similar than random pairs.
+#: Minimum number of documents for testing whether their order matters. Number of standard errors by
+#: which neighbours must be more similar than random pairs.
 _FEWEST, _SURELY = 20, 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
-#: Time spans for binning dates, finest first: name, and number of characters of an ISO date.
+#: Time spans by which dates are grouped, the shortest first: name, and number of characters of an
+#: ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Maximum number of characters of a name in messages (a label may have twice as many), and of a
-#: title within a bin's name.
+#: Maximum number of characters of a name in messages; a label may have twice as many. Maximum
+#: number of characters of a title in the name of a bin.
 _LABEL, _TITLE = 40, 20
 
 
@@ -134,7 +135,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the best column's groups of mapped documents that are in separate files."""
+        """Yield the groups, by the best column, of mapped documents that are in separate files."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -159,7 +160,7 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                for counted, each in shares._asdict().items()  # once by documents, once by words
+                for counted, each in shares._asdict().items()  # by documents, then by words
             }
             parts[name] = {"shares": found}
         return {
@@ -200,7 +201,7 @@ class Groups(NamedTuple):
     name, kind : str
     levels : list of str
     documents : list of int
-        Number of drawn documents in each level.
+        Number of drawn documents in each group, which is called a level.
     missing : int
         Number of drawn documents without a value.
     ordered : bool
@@ -212,7 +213,8 @@ class Groups(NamedTuple):
     grouping : GroupOfEach
     within : str or None
         Another column that determines this one, as a book determines its author. Documents with the
-        same value of it are similar, so that intervals are too narrow unless it is the --cluster.
+        same value of that column are similar, so that intervals are too narrow unless that column
+        is the --cluster.
     """
 
     name: str
@@ -227,7 +229,7 @@ class Groups(NamedTuple):
     within: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return the groups in the page's form, without shares."""
+        """Return the groups as the page stores them, without shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record
@@ -245,7 +247,7 @@ def _numbered(values: Sequence[Any]) -> Int64s:
 def clustered(
     about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
 ) -> list[Groups]:
-    """Return the groups with clusters from the given column, or with a suggestion for one.
+    """Add clusters of the given column to groups of documents, or suggest a column of clusters.
 
     The suggestion, `Groups.within`, is a column of text values that determines the grouping column,
     as a book determines its author, with at least two documents per value on average. If several
@@ -335,7 +337,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     labels: list[str | None] = []
     ordered = column.kind in ("time", "integer", "real")
     if column.kind == "time":
-        for name, letters in _TIMES:  # the finest time span that gives at most sixty groups
+        for name, letters in _TIMES:  # take the shortest time span that gives at most sixty groups
             tail = "0s" if name == "decade" else ""
             labels = [None if v is None else f"{str(v)[:letters]}{tail}" for v in values]
             if len(set(labels) - {None}) <= MOST:

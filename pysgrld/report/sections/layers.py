@@ -11,7 +11,7 @@ WORDS = 8
 
 
 class Layers(Section):
-    """Topics of all layers, each with those topics of the layer below that it uses most."""
+    """Topics of all layers, each with the topics of the layer below that it uses most."""
 
     def main(self) -> dict[str, Any]:
         """Return the tree, or None for a model with one layer."""

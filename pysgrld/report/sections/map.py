@@ -13,8 +13,8 @@ from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
-#: Maximum number of topics for which the page has all pairs, and number of nearest topics listed
-#: per topic.
+#: Maximum number of topics for which the page has all pairs. Number of nearest topics that are
+#: listed for each topic.
 PAIRS, NEAR = 400, 12
 
 
@@ -40,7 +40,7 @@ class TopicMap(Section):
             run.missing.append(f"the map is missing, because {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
         self._hues = hues(tree.order).tolist()
-        # distances and correlations of all pairs, (K, K); 1 and 0 for topics not shown
+        # distances and correlations of all pairs are (K, K); for topics not shown they are 1 and 0
         self._distance: Doubles = np.ones((run.size, run.size))
         self._distance[np.ix_(ids, ids)] = apart
         met = None if self._met is None else self._met.matrix
@@ -66,7 +66,7 @@ class TopicMap(Section):
         return {"hue": self._hues[place], "xy": xy}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return each topic's nearest and most co-occurring topics; all pairs if topics are few."""
+        """Return each topic's nearest and most correlated topics; all pairs if topics are few."""
         distance, correlation = self._distance, self._correlation
         ids = np.array(list(self._place), np.int64)
         shape = (len(distance), NEAR)

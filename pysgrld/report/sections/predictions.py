@@ -9,7 +9,7 @@ import numpy as np
 from pysgrld.evaluate.score import Estimate
 from pysgrld.report.reported_run import Definition, Section
 
-#: Maximum number of groups by length, and minimum number of documents per group.
+#: Maximum number of groups by length. Minimum number of documents per group.
 GROUPS, FEWEST = 4, 10
 #: Number of standard errors on each side of a 90 % interval.
 _WIDTH = 1.645

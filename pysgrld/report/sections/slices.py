@@ -1,4 +1,4 @@
-"""Time slices: each topic's share in every slice, and how its words change."""
+"""Time slices: the share of each topic in every slice, and changes of the topic's words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.words_over_time import Span, spans, words_over_time
 
-#: Number of each topic's words that are followed over time.
+#: Number of words of each topic that are followed over time.
 WORDS = 10
 
 

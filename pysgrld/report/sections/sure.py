@@ -25,7 +25,7 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Stop reasons with texts that already contain the number of iterations.
+#: Reasons for stopping with texts that already contain the number of iterations.
 _COUNTED = (
     StopReason.CONVERGED,
     StopReason.BUDGET,
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
 
 
 class HowSure(Section):
-    """All diagnostics of the run; the table of topics repeats values of other sections."""
+    """Section with all diagnostics of the run; its table repeats values of other sections."""
 
     def main(self) -> dict[str, Any]:
         """Return a sentence about the run, four key values, verdicts, and scores during training."""
@@ -62,7 +62,7 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # iterations, and seconds of training up to each of them; both start at 0
+        # iterations, and seconds of training up to each iteration; both lists start with 0
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
@@ -167,7 +167,8 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # a percentage near 100, common for densities over thousands of words, is uninformative
+            # a percentage near 100 is uninformative, and common for densities over thousands of
+            # words
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
@@ -242,7 +243,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return scores by seconds of training, of the average over draws and of single draws."""
+        """Return scores over the time of training: of the average over draws, of single draws."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
@@ -253,7 +254,7 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        rate = clock[-1] / max(1, iterations[-1])  # seconds per iteration, used for later steps
+        rate = clock[-1] / max(1, iterations[-1])  # the rate is used for later steps
         average = [
             [
                 round(
