@@ -395,7 +395,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
 
 
 class Carried(NamedTuple):
-    """Names of the left run's topics: those copied to the right run, and those not copied.
+    """Names of the left run's topics: names copied to the right run, and names not copied.
 
     Attributes
     ----------

@@ -246,7 +246,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_correlated(self) -> bool:
-        """Whether both runs' proportions in the same documents are known."""
+        """Whether topics are also compared by their proportions in the same documents."""
         return any(topic.correlation is not None for topic in self.topics)
 
     @property

@@ -163,7 +163,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts of a topic: their rows, and overlaps with the topic, of their mean and of each part."""
+    """Parts of a topic: rows, overlap of their mean with the topic, and overlap of each part."""
 
     rows: tuple[int, ...]
     overlap: float

@@ -140,7 +140,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # each word's expected number of uses, and its sum of probabilities over topics
+    # expected number of uses of each word, and sum of the word's probabilities over topics
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
         expected += p * tokens

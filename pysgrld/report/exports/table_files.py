@@ -39,7 +39,7 @@ _VALUES = 8_000_000
 
 
 class TableColumn(NamedTuple):
-    """Column of a table; ``kind`` is a kind of `pysgrld.corpus.about`, or topic, share or figure."""
+    """Column of a table; ``kind`` is a column kind of the corpus, or topic, share or figure."""
 
     name: str
     kind: str
@@ -357,7 +357,7 @@ class ParquetTable:
         self._bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        """Take rows as `CsvTable.write` does, and write them when they fill a row group."""
+        """Collect rows, given as in `CsvTable.write`, and write them when they fill a row group."""
         arrays = []
         for part, column, field in zip(values, self._columns, self._schema, strict=True):
             plain = part

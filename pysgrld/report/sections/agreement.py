@@ -48,7 +48,7 @@ class Agreement(Section):
         return {"limits": limits, "chains": chains}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return a topic's overlap between its least similar chains, and its counterparts."""
+        """Return a topic's counterparts in other chains, and the smallest overlap of two chains."""
         match, chains = self.run.matched.get(k), self.run.chains
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))

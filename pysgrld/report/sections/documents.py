@@ -118,7 +118,7 @@ class ShownDocuments(Section):
     def _records_of(
         self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield records of the given documents of the corpus, with their proportions given."""
+        """Yield records of the given documents of the corpus, from their proportions."""
         run = self.run
         assert run.corpus is not None
         assert run.about is not None

@@ -160,7 +160,8 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                for counted, each in shares._asdict().items()  # by documents, then by words
+                # shares are counted by documents, then by words
+                for counted, each in shares._asdict().items()
             }
             parts[name] = {"shares": found}
         return {
