@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 WHOLE = 4
 #: Maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
+#: Number of documents of a value below which a line below the table states it.
+FEW = 10
 #: Maximum width of a shown value of a column.
 _VALUE = 12
 
@@ -115,7 +117,7 @@ def command(
     differences first.
     FORMULA may have +, *, :, bs(), poly(), C(), np.log(). See docs/effect.md.
     """
-    if formula is None and run is not None and run.lstrip().startswith("~"):
+    if formula is None and run is not None and "~" in run:
         run, formula = None, run
     if formula is None:
         raise UsageError(
@@ -264,9 +266,15 @@ def _record(
 
 
 def _test_record(test: ColumnTest, effects: Effects, order: Sequence[int]) -> dict[str, Any]:
+    import numpy as np
+
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     topics = [
-        {"topic": topic, "p": float(test.p[i]), "differs": bool(test.differs[i])}
+        {
+            "topic": topic,
+            "p": None if np.isnan(test.p[i]) else float(test.p[i]),
+            "differs": bool(test.differs[i]),
+        }
         for topic, i in ((topic, place[topic]) for topic in order)
     ]
     return {"column": test.column, "values": test.values, "topics": topics}
@@ -304,7 +312,9 @@ def _show(
     echo(
         fill(
             f"Intervals are valid for other {units} like these.{of_factor} Of all topics marked "
-            f"{sure}, at most 5 % are expected to be wrong.{omission}"
+            f"{sure}, at most 5 % are expected to be wrong.{omission} Shares of 'sgmc topics --by' "
+            "are less far apart: they are means of documents' proportions, which are estimates "
+            "near the common mean."
         )
     )
 
@@ -345,14 +355,17 @@ def _show_factor(
     *,
     whole: bool,
 ) -> None:
-    """Print a table for a column with several values, with each topic's largest difference."""
+    """Print a table for a column with several values, with each topic's largest difference.
+
+    Differences whose interval excludes 0 come before others, and those without an interval last.
+    """
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     by_topic = zip(*(_of(each, order) for each in comparisons), strict=True)
     largest = []
     for topics in by_topic:
         pairs = zip(topics, comparisons, strict=True)
-        largest.append(max(pairs, key=lambda pair: abs(pair[0].difference.mean)))
-    largest.sort(key=lambda pair: -abs(pair[0].difference.mean))
+        largest.append(max(pairs, key=lambda pair: pair[0].rank))
+    largest.sort(key=lambda pair: pair[0].rank, reverse=True)
     rows, values = [], []
     # if there is a single value, it is the reference
     firsts = {comparison.first for comparison in comparisons}
@@ -360,7 +373,7 @@ def _show_factor(
         i = place[topic.topic]
         if whole or test.differs[i]:
             mark = "*" if test.differs[i] else " "
-            p = f"{'<0.001' if test.p[i] < 1e-3 else f'{test.p[i]:.3f}'} {mark}"
+            p = f"{_p_value(float(test.p[i]))} {mark}"
             difference, ends = topic.difference, [pair.second, pair.first]
             if len(firsts) > 1 and difference.mean < 0:
                 difference, ends = _reversed(difference), ends[::-1]
@@ -375,13 +388,24 @@ def _show_factor(
     if not rows:
         echo("  no topic differs\n")
         return
+    few = [
+        f"{value} ({count})"
+        for value, count in zip(test.values, test.documents, strict=False)
+        if count < FEW
+    ]
     heads = ("topic", "name", "largest difference", "between", "p")
     shown = [shortened(value, _VALUE) for value in test.values]
     shown = [value + " " * shown[:i].count(value) for i, value in enumerate(shown)]
     wide = [(*heads[:2], *shown, *heads[2:])]
     for row, shares in zip(rows, values, strict=True):
         wide.append((*row[:2], *shares, *row[2:]))
-    echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], names_may_go=True)) + "\n")
+    echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], names_may_go=True)))
+    echo((fill(f"Fewer than {FEW} documents: {', '.join(few)}.") + "\n") if few else "")
+
+
+def _p_value(p: float) -> str:
+    """Format a p-value; a dash stands for one that too few documents leave unknown."""
+    return "-" if p != p else "<0.001" if p < 1e-3 else f"{p:.3f}"
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:

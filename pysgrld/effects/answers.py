@@ -68,6 +68,14 @@ class TopicEffect(NamedTuple):
     difference: Between
     surely: int
 
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Rank of the difference: an interval without 0 counts most, then one with 0, then size."""
+        _, low, high = self.difference
+        if low is None or high is None:
+            return False, False, abs(self.difference.mean)
+        return not low <= 0 <= high, True, abs(self.difference.mean)
+
 
 class TopicsContrasted(NamedTuple):
     """Differences of the shares of all topics between two values of a column, by topic number."""
@@ -86,6 +94,8 @@ class ColumnTest(NamedTuple):
     column : str
     values : list of str
         Compared values; for a column of numbers, the points of its curve.
+    documents : list of int
+        Number of documents with each value; empty for a column of numbers.
     p : (K,) float64
         P-values; NaN if there are too few documents.
     differs : (K,) bool
@@ -96,6 +106,7 @@ class ColumnTest(NamedTuple):
 
     column: str
     values: list[str]
+    documents: list[int]
     p: Doubles
     differs: Array
     shares: Doubles
@@ -149,11 +160,11 @@ class Effects:
         ]
         z = np.array([comparison.in_errors() for comparison in differences])
         signs = np.zeros(z.shape, np.int64)
+        self.tests: list[ColumnTest] = []
         for column in dict.fromkeys(comparison.column for comparison in comparisons):
             rows = [i for i, comparison in enumerate(comparisons) if comparison.column == column]
             signs[rows] = sure_signs(z[rows])
-        columns = dict.fromkeys(comparison.column for comparison in comparisons)
-        self.tests = [self._test(column) for column in columns]
+            self.tests.append(self._test(column, z[rows]))
         self.compared = [
             self._compared(*comparison)
             for comparison in zip(comparisons, differences, signs, strict=True)
@@ -250,14 +261,31 @@ class Effects:
             },
         }
 
-    def _test(self, column: str) -> ColumnTest:
-        """Test for each topic whether its share is the same at all values of a column."""
+    def _test(self, column: str, z: Doubles) -> ColumnTest:
+        """Test for each topic whether its share is the same at all values of a column.
+
+        Hotelling's test loses power if some values have few documents. So with several comparisons
+        the p-value is twice the smaller of its p-value and of Bonferroni's over the comparisons.
+
+        Parameters
+        ----------
+        column : str
+        z : (C, K) float64
+            The z-scores of the comparisons of the column.
+        """
         points = self.design.curve(column)
         means = np.array([point.mean for point in points])
         p = self._fit.test(means[1:] - means[0])
+        if len(z) > 1:
+            from scipy.special import ndtr
+
+            known = (z != 0.0).any(axis=0)
+            of_pairs = np.where(known, len(z) * 2.0 * ndtr(-np.abs(z).max(axis=0)), np.nan)
+            p = np.minimum(1.0, 2.0 * np.fmin(p, of_pairs))
         shares = np.array([self._fit.of(mean).drawn.mean(axis=0) for mean in means]).T
         values = [point.value for point in points]
-        return ColumnTest(column, values, p, discoveries(p), np.clip(shares, 0.0, 1.0))
+        documents = self.design.documents_of(column)
+        return ColumnTest(column, values, documents, p, discoveries(p), np.clip(shares, 0.0, 1.0))
 
     def _compared(self, contrast: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
         parts = (

@@ -196,6 +196,13 @@ class Design:
             points = np.unique(np.round(points))
         return [float(point) for point in points]
 
+    def documents_of(self, column: str) -> list[int]:
+        """Count the documents with each value of a category; return [] for a column of numbers."""
+        if self.is_number(column):
+            return []
+        numbers: list[int] = self._data[column].value_counts(sort=False).tolist()
+        return numbers
+
     def is_date(self, column: str) -> bool:
         """Return True if the numbers of a column were converted from dates."""
         return column in self._dates
@@ -286,6 +293,8 @@ class _FormulaErrors:
         if isinstance(error, Exception):
             lines = [line for line in str(error).splitlines() if line.strip()]
             reason = lines[0].strip().rstrip(".") if lines else type(error).__name__
+            if smooth := re.search(r"\bs\((\w+)", self._formula):
+                reason = f"write the smooth curve s({smooth[1]}) as bs({smooth[1]}, df=4)"
             raise UsageError(f"formula {self._formula[:80]!r}: {reason[:160]}") from None
 
 
@@ -320,7 +329,10 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
         if isinstance(parsed, SimpleFormula):
             factors = [str(factor) for term in parsed for factor in term.factors]
         else:
-            raise ValueError("leave out the left side, because topics are always on the left")
+            raise ValueError(
+                "leave out the left side, because topics are always on the left; choose them with "
+                "--topics"
+            )
         columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
     for name in columns:
         if name not in available:

@@ -43,10 +43,14 @@ class SourceLikeness(NamedTuple):
     design_effect : float
         Variance over clusters divided by the variance over independent documents, averaged over
         topics.
+    can_cluster : bool
+        Whether intervals can be estimated with the column's values as clusters: in most comparisons,
+        enough values contribute to the difference.
     """
 
     column: str | None
     design_effect: float
+    can_cluster: bool = False
 
     @property
     def warning(self) -> str:
@@ -57,9 +61,12 @@ class SourceLikeness(NamedTuple):
                 f"neighbouring documents of the corpus are similar, so intervals are {factor} "
                 "or more; give their source as a column, and name it with --cluster COLUMN"
             )
+        advice = f"give --cluster {self.column}"
+        if not self.can_cluster:
+            advice = f"too few values of {self.column} are compared for --cluster {self.column}"
         return (
             f"documents with the same {self.column} are similar, so intervals for other "
-            f"documents are {factor}; give --cluster {self.column}"
+            f"documents are {factor}; {advice}"
         )
 
 
@@ -109,16 +116,15 @@ class SampledShares:
             Positions of the documents of the regression.
         """
         rows = used[self.places]
-        influences = [
-            fit.influence(self.places, self._shares, each.second.mean - each.first.mean)
-            for each in _some(comparisons)
-        ]
+        contrasts = [each.second.mean - each.first.mean for each in _some(comparisons)]
+        influences = [fit.influence(self.places, self._shares, each) for each in contrasts]
+        parts = [fit.parts(self.places, each) for each in contrasts]
 
         def design_effect(clusters: Int64s) -> float:
             return max((_ratio(influence, clusters) for influence in influences), default=0.0)
 
         measured = [
-            SourceLikeness(name, design_effect(clusters))
+            SourceLikeness(name, design_effect(clusters), _are_enough(parts, clusters))
             for name, clusters in _clusters(columns, rows)
         ]
         neighbours = np.unique(rows // _NEIGHBOURS, return_inverse=True)[1]
@@ -153,6 +159,22 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
         )
         if FEWEST <= len(numbers) <= _MOST_VALUES * len(rows):
             yield name, clusters
+
+
+def _are_enough(parts: Sequence[Doubles], clusters: Int64s) -> bool:
+    """Return whether in most comparisons at least `FEWEST` clusters contribute to the difference.
+
+    Parameters
+    ----------
+    parts : sequence of (m,) float64
+        For each comparison, the weight of each document in the difference (`Fit.parts`).
+    clusters : (m,) int64
+    """
+    numbers = []
+    for part in parts:
+        squares = np.bincount(clusters, part) ** 2
+        numbers.append(squares.sum() ** 2 / max((squares**2).sum(), 1e-300))
+    return bool(np.median(numbers) >= FEWEST)
 
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:

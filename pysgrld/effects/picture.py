@@ -19,6 +19,10 @@ TOPICS, _LEVELS, _LETTERS = 6, 30, 24
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
 _ROW = 0.2
+#: Maximum number of categories that are drawn as points; more are drawn as a matrix of shares.
+_POINTS = 8
+#: Smallest share in percent that is written into a cell of the matrix.
+_WRITTEN = 5.0
 #: Distance between the points of neighbouring topics at a category, as a fraction of the distance
 #: between categories.
 _BESIDE = 0.1
@@ -48,19 +52,27 @@ def draw(
     height = max(2.4, 0.8 + _ROW * len(topics))
     figure = new_figure(max(6.4, 4.6 * len(columns)), 4.4 + height)
     above, below = figure.subfigures(2, 1, height_ratios=(4.4, height))
-    panels = above.subplots(1, len(columns), squeeze=False, sharey=True)[0]
+    panels = above.subplots(1, len(columns), squeeze=False)[0]
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     chosen = [(topic, place[topic]) for topic in topics[:TOPICS]]
     for axes, column in zip(panels, columns, strict=True):
         curve = effects.curve(column)[:_LEVELS]
         dates = effects.design.is_date(column)
+        if len(curve) > _POINTS and curve[0].number is None:
+            _draw_matrix(axes, curve, chosen, names)
+            axes.set_title(f"{column}: predicted share, %")
+            continue
         show_grid(axes)
         for i, (topic, index) in enumerate(chosen):
-            _draw(axes, curve, index, i, len(chosen), f"{topic} {names[topic]}", dates=dates)
+            label = f"{topic} {_shortened(names[topic])}"
+            _draw(axes, curve, index, i, len(chosen), label, dates=dates)
         axes.set_title(column)
         axes.set_ylim(bottom=0)
-    panels[0].set_ylabel("predicted share, %")
-    handles, labels = panels[0].get_legend_handles_labels()
+        axes.set_ylabel("predicted share, %")
+    handles, labels = next(
+        (found for found in (each.get_legend_handles_labels() for each in panels) if found[0]),
+        ([], []),
+    )
     above.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     for axes, column in zip(
         below.subplots(1, len(columns), squeeze=False)[0], columns, strict=True
@@ -80,9 +92,9 @@ def _draw_differences(
         for topic in comparison.topics
         if topic.topic in topics
     ]
-    rows.sort(key=lambda row: -abs(row[0].difference.mean))
-    by_topic = {topic.topic: (topic, pair) for topic, pair in reversed(rows)}
-    largest = sorted(by_topic.values(), key=lambda row: abs(row[0].difference.mean))
+    rows.sort(key=lambda row: row[0].rank)
+    by_topic = {topic.topic: (topic, pair) for topic, pair in rows}
+    largest = sorted(by_topic.values(), key=lambda row: row[0].rank)
     show_grid(axes)
     axes.axvline(0.0, color="#555555", lw=1.0)
     labels = []
@@ -95,11 +107,47 @@ def _draw_differences(
         values = (
             f": {pair.second[:_LETTERS]} - {pair.first[:_LETTERS]}" if len(compared) > 1 else ""
         )
-        labels.append(f"{topic.topic} {names[topic.topic][:_NAME]}{values}")
+        labels.append(f"{topic.topic} {_shortened(names[topic.topic])}{values}")
     axes.set_yticks(np.arange(len(labels)), labels, fontsize=7)
     pair = compared[0]
     title = "largest difference" if len(compared) > 1 else f"{pair.second} less {pair.first}"
-    axes.set_xlabel(f"{pair.column}: {title}, percentage points", fontsize=8)
+    axes.set_xlabel(f"{pair.column}: {title},\npercentage points", fontsize=8)
+
+
+def _shortened(name: str) -> str:
+    """Leave out the last words of a topic's name if it is too long."""
+    while len(name) > _NAME and " · " in name:
+        name = name.rpartition(" · ")[0]
+    return name[:_NAME]
+
+
+def _draw_matrix(
+    axes: Any,
+    curve: Sequence[PredictedShares],
+    chosen: Sequence[tuple[int, int]],
+    names: Mapping[int, str],
+) -> None:
+    """Draw a cell for the predicted share of each topic at each category, with its number.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    curve : sequence of PredictedShares
+    chosen : sequence of (int, int)
+        Number and index of each topic.
+    names : mapping of int to str
+    """
+    shares = 100 * np.array([[point.mean[index] for _, index in chosen] for point in curve])
+    axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0.0, vmax=max(1.0, shares.max()))
+    axes.set_yticks(np.arange(len(curve)), [p.value[:_LETTERS] for p in curve], fontsize=7)
+    labels = [f"{topic} {names[topic].split(' · ')[0]}" for topic, _ in chosen]
+    axes.set_xticks(np.arange(len(chosen)), labels, fontsize=7, rotation=30, ha="right")
+    for (row, column), share in np.ndenumerate(shares):
+        if share >= _WRITTEN:
+            colour = "white" if share > 0.6 * shares.max() else "black"
+            axes.text(
+                column, row, f"{share:.0f}", ha="center", va="center", fontsize=6, color=colour
+            )
 
 
 def _draw(

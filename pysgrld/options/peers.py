@@ -235,12 +235,11 @@ PEERS = (
     Peer(
         "prevalence", "stm", "sgmc topics --by", "columns describe topics but do not influence them"
     ),
-    Peer(
-        "estimateEffect",
-        "stm",
-        "sgmc effect",
-        "in R `run_effects` of [the R package](exports.md#r)",
-    ),
+    Peer("estimateEffect", "stm", "sgmc effect", "in R, run_effects of the R package"),
+    Peer("checkBeta", "stm", "sgmc diagnose"),
+    Peer("multiSTM", "stm", "sgmc diagnose"),
+    Peer("stability", "others", "sgmc diagnose"),
+    Peer("topicQuality", "stm", "sgmc topics", "its table has the coherence of each topic"),
     Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "for models with --layers"),
     Peer("visualize", "BERTopic", "sgmc report"),
     Peer("visualize_topics", "BERTopic", "sgmc report"),

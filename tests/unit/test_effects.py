@@ -1,5 +1,7 @@
 """Effects of columns: formulas, what words are sorted to, weightings, degrees of freedom."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -55,13 +57,14 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
         ),
         ("~ party +", "Operator"),
         ("y ~ party", "leave out the left side"),
+        ("~ party + s(year)", "write the smooth curve s(year) as bs(year, df=4)"),
         ("~ 1", "has no column of the documents"),
         ("~ year + I(2 * year)", "a combination of the terms before it"),
         ("~ bs(year, df=1)", "df"),
     ],
 )
 def test_what_does_not_parse_or_fit_is_refused_in_a_line(formula, said):
-    with pytest.raises(UsageError, match=said.replace("(", r"\(")) as refused:
+    with pytest.raises(UsageError, match=re.escape(said)) as refused:
         Design(formula, made())
     assert "\n" not in str(refused.value)
 
@@ -303,3 +306,25 @@ def test_a_planted_effect_is_found_and_a_column_of_coins_is_not():
 def test_a_cluster_that_is_not_there_is_refused():
     with pytest.raises(UsageError, match="cluster: unknown column 'house'"):
         columns_asked("~ party", "house", made())
+
+
+def test_values_with_few_documents_hide_no_difference_between_others():
+    """Red with: Hotelling's test alone, whose p-value here is 0.08."""
+    rng = np.random.default_rng(4)
+    phi, n, sizes = rng.dirichlet(np.full(60, 0.1), 4), 400, 0.85 ** np.arange(21)
+    place = rng.choice(21, n, p=sizes / sizes.sum())
+    mean = np.where((place == 1)[:, None], [1 / 2, 1 / 6, 1 / 6, 1 / 6], [1 / 4] * 4)
+    counts = np.array([rng.multinomial(20, rng.dirichlet(2 * m) @ phi) for m in mean])
+    drawn = [phi, *(rng.dirichlet(np.full(60, 0.1), 4) * 0.1 + phi * 0.9 for _ in range(3))]
+    effects = estimated(
+        EffectRequest("~ place"),
+        {"place": [f"place {x}" for x in place]},
+        Sorting.by(phi, None, drawn),
+        np.arange(4),
+        as_documents(counts).take,
+    )
+    test = effects.tests[0]
+    assert test.documents == [int((place == int(value[6:])).sum()) for value in test.values]
+    assert test.p[0] < 0.01
+    largest = max((each.topics[0] for each in effects.compared), key=lambda each: each.rank)
+    assert largest.difference.low > 0 or largest.difference.high < 0

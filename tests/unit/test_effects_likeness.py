@@ -92,3 +92,14 @@ def test_few_values_are_no_clusters():
     part = np.arange(BOOKS * CHAPTERS) * (FEWEST - 1) // (BOOKS * CHAPTERS)
     books.columns |= {"part": part.tolist(), "coin": (part % 2).tolist()}
     assert books.effects("~ coin", without=["book"]).likeness.column is None
+
+
+def test_a_source_within_each_compared_value_is_no_advice():
+    """Red with: the advice to name a column of which a value of the formula has one or two values."""
+    books = Books(0)
+    book = np.repeat(np.arange(BOOKS), CHAPTERS)
+    books.columns["shelf"] = [f"shelf {b // 3}" for b in book]
+    likeness = books.effects("~ shelf").likeness
+    assert (likeness.column, likeness.can_cluster) == ("book", False)
+    assert likeness.warning.endswith("too few values of book are compared for --cluster book")
+    assert books.effects("~ coin").likeness.can_cluster
