@@ -388,7 +388,7 @@ def _show_factor(
     if not rows:
         echo("  no topic differs\n")
         return
-    few = [
+    small = [
         f"{value} ({count})"
         for value, count in zip(test.values, test.documents, strict=False)
         if count < FEW
@@ -400,7 +400,7 @@ def _show_factor(
     for row, shares in zip(rows, values, strict=True):
         wide.append((*row[:2], *shares, *row[2:]))
     echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], names_may_go=True)))
-    echo((fill(f"Fewer than {FEW} documents: {', '.join(few)}.") + "\n") if few else "")
+    echo((fill(f"Fewer than {FEW} documents: {', '.join(small)}.") + "\n") if small else "")
 
 
 def _p_value(p: float) -> str:
@@ -410,10 +410,10 @@ def _p_value(p: float) -> str:
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
     """Lay out a topics' table, with names shortened or dropped; empty if it is too wide."""
-    left = ("name", "difference (90 %)", "surely", "largest difference", "between")
+    aligned_left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]
-        lines, gone = table(cut, room(), left=left, spare=("name",))
+        lines, gone = table(cut, room(), left=aligned_left, spare=("name",))
         if not gone or (names_may_go and columns == _LEAST_NAME):
             return lines
     return []

@@ -279,8 +279,8 @@ class Effects:
         if len(z) > 1:
             from scipy.special import ndtr
 
-            known = (z != 0.0).any(axis=0)
-            of_pairs = np.where(known, len(z) * 2.0 * ndtr(-np.abs(z).max(axis=0)), np.nan)
+            has_error = (z != 0.0).any(axis=0)
+            of_pairs = np.where(has_error, len(z) * 2.0 * ndtr(-np.abs(z).max(axis=0)), np.nan)
             p = np.minimum(1.0, 2.0 * np.fmin(p, of_pairs))
         shares = np.array([self._fit.of(mean).drawn.mean(axis=0) for mean in means]).T
         values = [point.value for point in points]

@@ -243,7 +243,7 @@ class Fit:
         self.draws = len(back)
         self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
 
-    def parts(self, places: Int64s, contrast: Doubles) -> Doubles:
+    def weights(self, places: Int64s, contrast: Doubles) -> Doubles:
         """Return the weight of each of the given documents in a combination of coefficients, (m,)."""
         return self._regression.parts(places, contrast)[1]
 

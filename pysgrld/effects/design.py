@@ -167,8 +167,8 @@ class Design:
                 chosen = str(self._data[column].value_counts().idxmax())
             firsts = values if chosen is None else [chosen]
             for i, first in enumerate(firsts):
-                others = values[i + 1 :] if chosen is None else [v for v in values if v != first]
-                pairs += [Contrast(column, predicted[first], predicted[v]) for v in others]
+                seconds = values[i + 1 :] if chosen is None else [v for v in values if v != first]
+                pairs += [Contrast(column, predicted[first], predicted[v]) for v in seconds]
         return pairs
 
     def curve(self, column: str) -> list[Predicted]:

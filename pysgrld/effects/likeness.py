@@ -118,13 +118,13 @@ class SampledShares:
         rows = used[self.places]
         contrasts = [each.second.mean - each.first.mean for each in _some(comparisons)]
         influences = [fit.influence(self.places, self._shares, each) for each in contrasts]
-        parts = [fit.parts(self.places, each) for each in contrasts]
+        weights = [fit.weights(self.places, each) for each in contrasts]
 
         def design_effect(clusters: Int64s) -> float:
             return max((_ratio(influence, clusters) for influence in influences), default=0.0)
 
         measured = [
-            SourceLikeness(name, design_effect(clusters), _are_enough(parts, clusters))
+            SourceLikeness(name, design_effect(clusters), _are_enough(weights, clusters))
             for name, clusters in _clusters(columns, rows)
         ]
         neighbours = np.unique(rows // _NEIGHBOURS, return_inverse=True)[1]
@@ -138,8 +138,8 @@ class SampledShares:
 def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
     """Yield at most `_COMPARISONS` comparisons of each column, at even intervals."""
     for column in dict.fromkeys(each.column for each in comparisons):
-        own = [each for each in comparisons if each.column == column]
-        yield from own[:: -(-len(own) // _COMPARISONS)]
+        of_column = [each for each in comparisons if each.column == column]
+        yield from of_column[:: -(-len(of_column) // _COMPARISONS)]
 
 
 def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
@@ -161,18 +161,18 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
             yield name, clusters
 
 
-def _are_enough(parts: Sequence[Doubles], clusters: Int64s) -> bool:
+def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
     """Return whether in most comparisons at least `FEWEST` clusters contribute to the difference.
 
     Parameters
     ----------
-    parts : sequence of (m,) float64
-        For each comparison, the weight of each document in the difference (`Fit.parts`).
+    weights : sequence of (m,) float64
+        For each comparison, the weight of each document in the difference (`Fit.weights`).
     clusters : (m,) int64
     """
     numbers = []
-    for part in parts:
-        squares = np.bincount(clusters, part) ** 2
+    for of_documents in weights:
+        squares = np.bincount(clusters, of_documents) ** 2
         numbers.append(squares.sum() ** 2 / max((squares**2).sum(), 1e-300))
     return bool(np.median(numbers) >= FEWEST)
 
