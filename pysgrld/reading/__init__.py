@@ -1,1 +1,1 @@
-"""Reading of finished or running runs: topics, intervals, scores, diagnosis, and inference."""
+"""Access to finished or running runs: topics, intervals, scores, convergence, and inference."""

@@ -1,7 +1,8 @@
-"""Comparison of chains: matching of their topics, R-hat and effective sample sizes.
+"""Comparison of several chains: their topics are matched, then R-hat and ESS are computed.
 
-All input comes from kept posterior samples, so the runs may still be in training. `verdict` of
-`pysgrld.reading.diagnosis` writes the result in words, and docs/diagnose.md explains the numbers.
+The comparison reads only stored posterior samples, so the runs may still be in training. `verdict`
+of `pysgrld.reading.diagnosis` writes the result in words, and docs/diagnose.md explains the
+numbers.
 """
 
 from __future__ import annotations
@@ -35,31 +36,32 @@ from pysgrld.run.identity import mismatch
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Number of each topic's top words for whose probabilities R-hat is computed.
+#: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: Minimum excess of the overlap between a topic's first half and another row's second half, over
-#: the overlap with its own second half, for the topic to have moved.
+#: A topic has moved to another row of its matrix if the mean topic of the first half of the samples
+#: is nearer to another row's second half than to its own, by at least this difference of overlaps.
 MOVED = 0.1
-#: Remark if only top-word samples are compared, because the chains have too few full samples in
-#: common.
+#: Remark if only top-word samples are compared, because the chains have too few full samples from
+#: the same iterations.
 _FEW_FULL = (
     f"the chains have fewer than {FEWEST} full samples in common, so topic weights and "
     "predictions are not compared"
 )
-#: Options that may differ between the compared chains.
+#: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"--seed", "--chain-id"})
-#: Options that may also differ if all chains used defaults. A default depends on held-out documents
-#: and the first minibatch, hence on the seed, but changes no distribution.
+#: Options that may also differ between chains if all chains used the options' defaults. Such a
+#: default depends on the held-out documents and on the first minibatch, hence on the seed, but it
+#: does not change the sampled distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
-#: Function called with a sample that is compared: its iteration, and the matrices that
-#: `Results.topic_sample` returns.
+#: Type of a function that is called with each compared sample. Its arguments are the iteration and
+#: the matrices that `Results.topic_sample` returns.
 Visit = Callable[[int, Mapping[str, Array]], None]
 
 
 class _Draws(NamedTuple):
-    """The draws of the chains that are compared.
+    """Posterior samples of several chains that are compared, and the held-out documents.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split the draws of each run by its Gibbs-refinement chains, if it has any.
+        """Split the samples of each run by the Gibbs chain that made them, if the run has any.
 
         Parameters
         ----------
@@ -101,7 +103,7 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Comparison of topics or of other quantities over draws, and the score of each draw.
+    """Result of a comparison: matched topics or other quantities, and the score of each sample.
 
     Attributes
     ----------
@@ -130,11 +132,11 @@ def diagnose(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains: match their topics, and measure whether the chains have mixed.
+    """Compare chains: match their topics, and measure by R-hat whether the chains have mixed.
 
-    Topics of the chains are matched one to one by the probability that they have in common. Split
-    R-hat and effective sample sizes are computed from rank-normalised draws. `verdict` writes the
-    result in words; docs/diagnose.md explains the numbers.
+    Topics of different chains are matched one to one by the probability that two topics have in
+    common. Split R-hat and effective sample sizes are computed from rank-normalised draws.
+    `verdict` writes the result in words; docs/diagnose.md explains the numbers.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ def compared(
     tell: Callable[[int, int], None] = lambda done, total: None,
     visit: Visit | None = None,
 ) -> Diagnosis:
-    """Compare chains that are already open, like `diagnose`.
+    """Compare chains that are already open for reading; otherwise the same as `diagnose`.
 
     Parameters
     ----------
@@ -218,13 +220,13 @@ def compared(
         common = _in_common(chains, burn_in, layer_index)
         try:
             return _compare(chains, *common, not burn_in, top, layer_index, tell, visit)
-        except MissingInputError:  # a run that is training may have deleted samples
+        except MissingInputError:  # If the run is still training, it may have deleted samples.
             if visit is not None or _in_common(chains, burn_in, layer_index) == common:
                 raise
 
 
 def _check_same(chains: Sequence[Results]) -> None:
-    """Raise an error if runs differ in configuration or corpus, or a chain is named twice."""
+    """Raise an error if chains differ in configuration or corpus, or if a chain is named twice."""
     first = chains[0]
     for run in chains:
         if not run.fitted.draws:
@@ -260,13 +262,14 @@ def _check_same(chains: Sequence[Results]) -> None:
 def _in_common(
     chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Choose the samples of each chain that will be compared.
+    """Choose the samples of each chain that are compared.
 
-    Return their iterations for each chain, True if they are top-word samples, and the iterations of
-    the full samples for each chain. The iterations are common to all chains. Gibbs refinements
-    begin at different iterations, so the same number of first samples is taken from each chain
-    instead. Top-word samples are compared if the chains have more of them in common than full
-    samples; top-word samples contain only the lowest layer.
+    Return three values: the iterations of these samples for each chain, True if they are top-word
+    samples, and the iterations of the full samples for each chain. All chains have samples of the
+    same iterations. The exception are Gibbs refinements, which begin at different iterations: of
+    each chain, the first samples are taken, the same number from each. Top-word samples are
+    compared if the chains have more common top-word samples than common full samples; top-word
+    samples contain only the lowest layer.
     """
     exact = all(chain.fitted.exact for chain in chains)
 
@@ -303,7 +306,7 @@ def _compare(
     tell: Callable[[int, int], None],
     visit: Visit | None,
 ) -> Diagnosis:
-    """Compare the samples chosen by `_in_common`; ``layer_index`` counts from 0."""
+    """Compare the samples that `_in_common` has chosen; ``layer_index`` counts from 0."""
     first = chains[0]
     fitted, notes = first.fitted, []
     is_scored = is_folder(first.path / "holdout")
@@ -319,9 +322,9 @@ def _compare(
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
         is_scored, full = False, [[] for _ in chains]
-    # Topics are matched by the posterior means if no sample is left out. Without these means,
-    # samples are read twice: once to match topics, once to compute R-hat. With top-word samples, a
-    # further pass over the full samples scores documents.
+    # Topics are matched by the posterior means, unless samples are left out. If the means are not
+    # used, samples are read twice: once to match topics, once to compute R-hat. If top-word samples
+    # are compared, the full samples are read once more to score documents.
     means = None
     if all_of_them and fitted.likeness is not None:
         means = _posterior_means(chains, layer_index)
@@ -347,7 +350,7 @@ def _compare(
         )
     contraction: tuple[float, ...] = ()
     if compared.shares is not None:
-        # samples may exist before the first checkpoint is written
+        # A run may have samples before its first checkpoint is written.
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
     kept_steps = [chain.kept(slim=slim) for chain in chains]
@@ -384,7 +387,7 @@ def _compare(
 def _match_topics(
     draws: _Draws, likeness: Likeness, means: Sequence[Floats] | None, top: int, layer_index: int
 ) -> _Compared:
-    """Match the topics of all chains by their means, if known; compute R-hat of weights and words."""
+    """Match the topics of all chains by their means; compute R-hat of weights and top words."""
     chains = draws.chains
     averages = [_Halves(chain, len(draws.steps[chain.path]), layer_index) for chain in chains]
     in_one_pass = means is not None and not draws.slim
@@ -401,9 +404,11 @@ def _match_topics(
         for chain, rows, average in zip(chains, order, averages, strict=True)
     ]
     halves = [average.means for average in averages]
-    if len(chains) == 1:  # overlap of the two halves of each topic
+    # A single chain is compared with itself: this is the overlap of each topic's two halves.
+    if len(chains) == 1:
         least = likeness.overlap(*halves[0])
-    # count topics that are clearly nearer to another topic's second half than to their own
+    # Count the topics whose first half is clearly nearer to another topic's second half than to its
+    # own.
     moved = []
     for early, late in halves:
         partner = assign(likeness.similarity(early, late))
@@ -437,7 +442,7 @@ def _match_topics(
 
 
 def _posterior_means(chains: Sequence[Results], layer_index: int) -> list[Floats] | None:
-    """Return each chain's posterior mean topics, (K, V), or None if a chain has none."""
+    """Return the posterior mean of each chain's topics, (K, V), or None if a chain has no mean."""
     with contextlib.suppress(CheckpointError):
         if all(chain.fitted.mean is not None for chain in chains):
             return [
@@ -448,7 +453,7 @@ def _posterior_means(chains: Sequence[Results], layer_index: int) -> list[Floats
 
 
 class _Halves:
-    """Mean topics over the first and over the second half of a chain's draws.
+    """Mean of each topic over the first half of a chain's samples, and over the second half.
 
     Attributes
     ----------
@@ -464,7 +469,7 @@ class _Halves:
         self._rows = np.arange(shape[0])[:, None]
 
     def add(self, phi: Floats, words: Int64s | None = None) -> None:
-        """Add the next draw.
+        """Add the topics of the next sample.
 
         Parameters
         ----------
@@ -490,7 +495,7 @@ class _Halves:
 
 
 def _read_halves(chain: Results, draws: _Draws, layer_index: int, average: _Halves) -> None:
-    """Average the topics of a chain in a pass of its own over the samples."""
+    """Average the topics of a chain over its samples, which are read only for this purpose."""
     for step in draws.steps[chain.path]:
         if draws.slim:
             sample = chain.read_slim(step)
@@ -508,9 +513,9 @@ def _follow(
     rows: Int64s,
     average: _Halves | None,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the values of a chain's topics ``rows`` in each of its N draws.
+    """Return word probabilities and weights of a chain's topics ``rows`` in each of N samples.
 
-    ``average``, if not None, gets the topics in the same pass.
+    If ``average`` is not None, the topics of each sample are also added to it.
 
     Returns
     -------
@@ -548,7 +553,7 @@ def _follow(
 def _scored(
     chain: Results, draws: _Draws
 ) -> Iterator[tuple[Mapping[str, Array], Scorer | None, float]]:
-    """Read a chain's full samples in turn, and score each of them on held-out documents.
+    """Read the full samples of a chain in turn, and score each sample on held-out documents.
 
     Yields
     ------
@@ -568,7 +573,7 @@ def _scored(
         draws.counted()
 
 
-# ---- comparison of quantities that need no matching
+# ---- comparison of quantities that do not require matched topics
 
 
 def _follow_quantities(draws: _Draws) -> _Compared:

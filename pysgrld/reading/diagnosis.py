@@ -1,4 +1,4 @@
-"""`Diagnosis`, which is the result of comparing chains.
+"""`Diagnosis`: the result of a comparison of chains, with R-hat and ESS of topics and predictions.
 
 docs/diagnose.md explains its numbers. `pysgrld.reading.compare_chains` computes them, and
 `pysgrld.reading.verdict` writes the result in sentences.
@@ -17,16 +17,17 @@ from pysgrld.evaluate.convergence import Convergence
 from pysgrld.evaluate.matching import SAME
 from pysgrld.types import Doubles
 
-#: Split R-hat below which chains are regarded as mixed; strict standards require 1.01.
+#: Maximum split R-hat (exclusive) of chains that are regarded as mixed. Strict standards require
+#: 1.01.
 MIXED = 1.1
-#: Name of the log score of held-out documents, by the unit of prediction.
+#: Name of the log score, for the kind of unit (token or document) that a model predicts.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
-#: Maximum number of topics, words and chains in the repr of a `Diagnosis`.
+#: Maximum number of topics, of words and of chains that the repr of a `Diagnosis` shows.
 SHOWN = 10
 
 
 class Measure(NamedTuple):
-    """R-hat and effective sample sizes of a quantity, over all chains.
+    """R-hat and effective sample sizes of a quantity, computed from all chains.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
-        """Return the measure of one quantity in a `Convergence`.
+        """Select the values of a single quantity from a `Convergence`.
 
         Parameters
         ----------
@@ -59,7 +60,7 @@ class Measure(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A quantity independent of the order of topics: its mean in each chain, R-hat and ESS."""
+    """Quantity that does not depend on topics' order: its mean in each chain, R-hat and ESS."""
 
     name: str
     title: str
@@ -68,7 +69,7 @@ class Quantity(NamedTuple):
 
 
 class TopWord(NamedTuple):
-    """A word of a topic: its mean probability in each chain, R-hat and ESS."""
+    """Top word of a topic: the word's mean probability in each chain, its R-hat and ESS."""
 
     word: str
     probability: tuple[float, ...]
@@ -76,7 +77,7 @@ class TopWord(NamedTuple):
 
 
 class MatchedTopic(NamedTuple):
-    """A topic of the first chain, and its counterparts in the other chains.
+    """Topic of the first chain, with the matching topics of the other chains.
 
     Attributes
     ----------
@@ -112,24 +113,24 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """The greatest R-hat of the topic's weight and top words; NaN if all are constant."""
+        """Return the greatest R-hat of the topic's weight and top words, or NaN if constant."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
     def ess(self) -> float:
-        """The smallest effective sample size, bulk or tail, of the topic's weight and top words."""
+        """Return the least ESS (bulk or tail) of the topic's weight and top words."""
         sizes = [size for m in self.measures for size in (m.ess_bulk, m.ess_tail)]
         return float(np.fmin.reduce(sizes, initial=math.nan))
 
     @property
     def measures(self) -> list[Measure]:
-        """R-hat and effective sample sizes of the topic's weight, if known, and of its top words."""
+        """Return R-hat and ESS of the topic's weight, if known, and of each of its top words."""
         measures = [] if self.weight_measure is None else [self.weight_measure]
         return measures + [word.measure for word in self.words]
 
 
 class Prediction(NamedTuple):
-    """Scores of each chain's draws on held-out documents.
+    """Scores of the samples of each chain on held-out documents, with R-hat.
 
     Attributes
     ----------
@@ -147,7 +148,7 @@ class Prediction(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """The result of `diagnose`, a comparison of chains.
+    """Result of comparing chains with `diagnose`.
 
     Attributes
     ----------
@@ -226,11 +227,11 @@ class Diagnosis(NamedTuple):
 
     @property
     def chains(self) -> int:
-        """Number of chains."""
+        """Return the number of chains."""
         return len(self.runs)
 
     def __repr__(self) -> str:
-        """Show the compared runs, and one line for each of the first topics, sorted by overlap."""
+        """Show the compared runs, then a line for each of the topics with the greatest overlap."""
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
@@ -256,7 +257,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if all chains have the same topic, that is, its overlap is at least `SAME`.
+    """Return True if all chains have a topic, which means that its overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ def is_shared(topic: MatchedTopic) -> bool:
 
 
 def is_mixed(quantity: MatchedTopic | Measure) -> bool:
-    """Return True if R-hat is below `MIXED`, for a quantity, or for a topic's weight and top words.
+    """Return True if the R-hat of a quantity, or of a topic's weight and words, is below `MIXED`.
 
     Parameters
     ----------
@@ -283,19 +284,21 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     bool
         True also for a quantity that never changes.
     """
-    return not quantity.rhat >= MIXED  # NaN, for a quantity that never changes, counts as mixed
+    # R-hat is NaN for a quantity that never changes, which counts as mixed.
+    return not quantity.rhat >= MIXED
 
 
-#: Minimum overlap between the two least similar chains at which another chain had the topic in 9 of
-#: 10 cases (docs/internals/report.md), by number of chains, at most four.
+#: Minimum overlap of a topic between the two least similar chains, by the number of chains (4 for
+#: more). With this overlap, another chain has the topic in 9 of 10 cases
+#: (docs/internals/report.md).
 FIRM = {2: 0.9, 3: 0.85, 4: 0.75}
-#: With only two chains, a topic must also have at least this multiple of the average share to be
-#: firm.
+#: With only two chains, a topic must also have at least this multiple of the average share, so that
+#: another chain is expected to have it.
 LARGE = 1.25
 
 
 def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
-    """Return True if another chain is expected to have a topic that the given chains have.
+    """Return True if a further chain can be expected to have a topic that the given chains have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Picture of a diagnosis: traces, overlaps and R-hat."""
+"""Picture of a comparison of chains: traces of scores, overlaps of topics, and R-hat."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import LOG_OF, MIXED, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 
-#: Colours of good and of bad values.
+#: Colours of good values and of bad values.
 GOOD, BAD = COLOURS[2], COLOURS[0]
-#: Greatest R-hat in the picture, at which greater values are drawn.
+#: Maximum R-hat in the picture; greater values are drawn at this value.
 GREATEST = 4.0
 
 
 def check_picture(path: str) -> None:
-    """Raise an error if the picture cannot be drawn, before anything is computed.
+    """Raise an error if the picture cannot be drawn, before the comparison is computed.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def check_picture(path: str) -> None:
 
 
 def draw(d: Diagnosis, path: str | Path) -> Path:
-    """Write the picture as a PNG file, which requires matplotlib.
+    """Draw the picture and write it as a PNG file; this requires matplotlib.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def draw(d: Diagnosis, path: str | Path) -> Path:
 
 
 def _quantities(axes: Any, d: Diagnosis) -> None:
-    """Draw bars with the R-hat of the quantities that do not depend on the order of topics."""
+    """Draw bars for the R-hat of the quantities that do not depend on the order of topics."""
     rhats = [q.measure.rhat for q in d.quantities][::-1]
     axes.barh(
         np.arange(len(rhats)),

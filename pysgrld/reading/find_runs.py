@@ -1,4 +1,4 @@
-"""Finding and opening the run that the user named, and listing the runs in a folder."""
+"""Functions that find and open the run that the user named, or list the runs in a folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pysgrld.run import RunDirectory, chains_of, latest_run
 from pysgrld.run.choose import ROOT, named_folder
 from pysgrld.run.layout import is_run
 
-#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its whole last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that certainly include its whole last line.
 _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
-    """Return the folder of the named run: a path, a name under ``root``, or the latest run.
+    """Return the folder of a run, given a path, a name under ``root``, or nothing (latest run).
 
-    For a folder of chains return the folder of the first chain, or with ``chains`` the folder that
-    contains all chains.
+    If the folder contains several chains, return the folder of the first chain, or, with
+    ``chains``, the folder that contains all chains.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the named run; if it is a folder of chains, open those with a checkpoint as one run.
+    """Open the named run; if it consists of several chains, open all that have a checkpoint as one.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def open_chains(
     *,
     these: bool = False,
 ) -> list[Results]:
-    """Open all chains of the named run that have a checkpoint, in numerical order.
+    """Open all chains of the named run that have a checkpoint, in the order of their numbers.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def open_chains(
 
 
 class ListedRun(NamedTuple):
-    """A run in the list of ``sgmc runs``.
+    """Run as listed by ``sgmc runs``: its model, size, progress and score.
 
     Attributes
     ----------
@@ -188,13 +188,13 @@ class ListedRun(NamedTuple):
 
     @property
     def shown_score(self) -> str:
-        """Format the score with its name, or as a dash if the run has no score."""
+        """Return the score with its name as text, or a dash if the run has no score."""
         if self.score is None or self.kind is None:
             return "-"
         return f"{self.kind.title} {self.kind.show(self.score)}"
 
     def record(self) -> dict[str, Any]:
-        """Return all fields by name, in a form for JSON."""
+        """Return all fields by name, as values that JSON can represent."""
         record = self._asdict() | {
             "kind": self.kind and self.kind.name,
             "topics": list(self.topics),
@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, with the chains and searches in its subfolders.
+    """List the runs in a folder by name, also the runs of chains and searches in its subfolders.
 
     A run that cannot be read is listed with the reason.
 
@@ -222,7 +222,8 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
             _, options = model_and_options(run)
             status, corpus = run.status, run.config["corpus"]
             last: dict[str, Any] = {}
-            with contextlib.suppress(SgmcError, ValueError):  # metrics.jsonl may still be empty
+            # The file metrics.jsonl may still be empty.
+            with contextlib.suppress(SgmcError, ValueError):
                 *_, last = run.read_metrics(_END)
             newest = (
                 (float(value), kind)
@@ -248,7 +249,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the runs in a folder by name, with chains and runs of searches in its subfolders."""
+    """Yield the runs in a folder by name, also runs of chains and searches in its subfolders."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],
@@ -261,5 +262,5 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
                 yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)
-        except MissingInputError:  # the list shows why the run cannot be read
+        except MissingInputError:  # The list shows the reason why the run cannot be read.
             yield path

@@ -1,4 +1,4 @@
-"""Topics from another program: a matrix and its words, a MALLET state, or a table."""
+"""Reading of topics from another program: a matrix and its words, a MALLET state, or a table."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
-#: Start of the first line of a MALLET state; and accepted names of a table's column of
-#: probabilities.
+#: Start of the first line of a MALLET state. Then: accepted names of the column of probabilities in
+#: a table.
 _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
-#: Minimum mean number of words per topic, below which the file has only top words, not
-#: distributions.
+#: Minimum mean number of words per topic in a file of distributions. A file with fewer words
+#: contains only the top words of topics.
 _WORDS = 30
 
 
 class ForeignTopics(NamedTuple):
-    """Topics as distributions over words, (K, V), whose rows sum to 1; and the columns' words."""
+    """Topics as distributions over words, (K, V), in which each row sums to 1; and the V words."""
 
     phi: Floats
     words: tuple[str, ...]
 
 
 def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTopics:
-    """Read topics from another program.
+    """Read topics from a file of another program.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _scaled(phi: Floats, path: Path) -> Floats:
 
 
 def _read_table(path: Path) -> dict[int, dict[str, float]]:
-    """Return each topic's word weights."""
+    """Read a table, and return the words of each topic with their weights."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     topics: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))

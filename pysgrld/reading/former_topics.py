@@ -1,8 +1,8 @@
-"""Topics of the earlier run from which a run started (``--from``); they decide which names stay.
+"""Topics of the earlier run from which a run started (``--from``), and which topics changed since.
 
-A topic that has less than half of its probability in common with the former topic of the same row
-has replaced it: the topic loses the name carried over from the former run, and `compare` calls it
-new.
+Topic k of the run has replaced topic k of the earlier run if the two have less than half of their
+probability in common. The topic then loses the name that was carried over from the earlier run, and
+`compare` calls it new.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pysgrld.run.files import replace_file
 from pysgrld.run.tensors import DamagedError, encode, view
 from pysgrld.types import Doubles, Floats
 
-#: File with the earlier run's topics in a run's folder: ``phi``, (V, K or more), over the earlier
-#: run's words.
+#: Name of the file, in a run's folder, that stores the topics of the earlier run. Its array
+#: ``phi``, (V, K or more), is over the words of the earlier run.
 FORMER = "former-topics.safetensors"
-#: Minimum overlap with the earlier topic at which a topic is still the same.
+#: Minimum overlap of a topic with its earlier version; with less overlap, the topic is a new one.
 STILL_THE_SAME = 0.5
-#: Number of words compared in one block.
+#: Number of words that are compared at a time.
 _WORDS = 8192
 
 
 def digest_of_topics(phi: Floats) -> str:
-    """Return the SHA-256 of a run's mean topics.
+    """Return the SHA-256 of the mean topics of a run.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def digest_of_topics(phi: Floats) -> str:
 
 
 def write_former_topics(run: Path, phi: Floats) -> None:
-    """Store the topics from which a run starts.
+    """Store the topics of the earlier run from which a run starts.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def write_former_topics(run: Path, phi: Floats) -> None:
 
 
 class FormerTopics(NamedTuple):
-    """Overlaps between a run's topics and the earlier run's topics from which it started.
+    """Overlap of each topic of a run with the topic of the earlier run from which it started.
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class FormerTopics(NamedTuple):
 
     @property
     def replaced(self) -> list[int]:
-        """Numbers of the topics that replaced the earlier topic of the same row."""
+        """Return the numbers of the topics that have replaced the earlier run's topics."""
         numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the given names, except names carried over for topics that were since replaced.
+        """Return the given names without the carried-over names of topics that have been replaced.
 
-        Log a warning that lists these topics.
+        Log a warning that lists the replaced topics.
         """
         lost = {k: labels[k] for k in self.replaced if k in labels and labels[k].carried}
         if lost:
@@ -107,7 +107,7 @@ class FormerTopics(NamedTuple):
 def read_former_topics(
     run: Path, config: Mapping[str, Any], phi: Callable[[], Floats], topics: int
 ) -> FormerTopics | None:
-    """Compare a run's topics with the earlier run's topics from which it started.
+    """Compare the topics of a run with the topics of the earlier run from which it started.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Topic proportions of new documents, streamed to one file or to a folder of parts.
+"""Topic proportions of new documents, written to one file or to a folder of several files (parts).
 
 A part is a file that is either complete or missing. After a kill, the same command continues with
-the missing parts, and several processes may divide the parts among them. Neither changes the row of
-a document: its random numbers depend on its position in the corpus.
+the missing parts, and several processes may divide the parts among them. The proportions of a
+document stay the same in both cases, because the random numbers of a document depend only on its
+position in the corpus.
 """
 
 from __future__ import annotations
@@ -34,30 +35,31 @@ from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of documents that are inferred in one block.
+#: Maximum number of documents that are inferred at a time.
 DOCUMENTS = 4096
-#: Maximum number of bytes of a block's draws; with many topics and samples, a block has fewer
-#: documents.
+#: Maximum number of bytes of the posterior samples of proportions in memory. If there are many
+#: topics and samples, fewer documents are inferred at a time.
 ROOM = 1 << 26
-#: Number of documents whose quantiles are computed in one block.
+#: Number of documents of which quantiles are computed at a time.
 _TOGETHER = 128
-#: Number of documents per part, and a smaller one for several processes that divide the parts.
+#: Number of documents in a part. Then: smaller number if several processes divide the parts among
+#: them.
 PART, SHARED_PART = 1_000_000, 50_000
-#: File with the record of an inference and its input, in a folder of parts. Programs that read a
-#: folder of tables ignore names that begin with an underscore.
+#: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
+#: that read a folder of tables ignore names that begin with an underscore.
 RECORD = "_parts.json"
 _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
-    """Number of inferred documents, and number of these that have no known word."""
+    """Number of inferred documents, and number of documents among them without a known word."""
 
     documents: int
     empty: int
 
 
 def interval_steps(results: Results, draws: int) -> list[int]:
-    """Return iterations of at most ``draws`` stored samples, from which intervals are computed.
+    """Return the iterations of at most ``draws`` samples, from which intervals are computed.
 
     Parameters
     ----------
@@ -98,10 +100,11 @@ def infer(
     steps: list[int] | None = None,
     first: int = 0,
 ) -> Iterator[InferredBlock]:
-    """Infer topic proportions given the posterior mean topics, in the order of the documents.
+    """Infer topic proportions of documents in order, given the posterior mean of the topics.
 
-    theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
-    prior's mean, 1/K. A document's result depends only on its counts, its row and the seed.
+    For LDA, theta_dk = (alpha + E[n_dk]) / (K alpha + N_d), with N_d tokens of document d, of which
+    n_dk have topic k. A document without a known word gets the prior's mean, 1/K. The result for a
+    document depends only on its counts, its position and the seed.
 
     With intervals, theta is the mean of the draws from which the intervals are computed, so that
     both describe the same posterior: given the mean topics, the proportions of a document look more
@@ -130,7 +133,7 @@ def infer(
             if steps:
                 theta, low, high = _drawn(results, documents, first, steps, layer_index, repetition)
                 empty = np.flatnonzero(lengths == 0)
-                if len(empty):  # the prior mean is exact, unlike the mean of draws
+                if len(empty):  # The prior's mean is known exactly, unlike the mean of the samples.
                     wordless = documents.take(empty)
                     theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:
@@ -147,7 +150,7 @@ def _drawn(
     layer_index: int,
     repetition: Repetition,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Draw proportions; return their means and interval bounds, each (n, K)."""
+    """Sample the proportions of documents; return means and interval bounds, each (n, K)."""
     ids = np.arange(first, first + len(documents))
     shape = (len(ids), results.fitted.layers[layer_index])
     draws = np.empty((len(steps), *shape), np.float32)
@@ -168,18 +171,19 @@ def _drawn(
 def _write_rows(
     file: IO[bytes], suffix: str, layout: Layout, blocks: Iterator[InferredBlock]
 ) -> Inferred:
-    """Write the rows of blocks to an open file; a thread infers the next block meanwhile."""
+    """Write proportions of documents to an open file; a thread infers the next ones meanwhile."""
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:
         with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as inferred:
             for block in inferred:
                 writer.write(block)
-                file.flush()  # flush, so that a pipe's reader gets these rows at once
+                # Flush the file, so that the reader of a pipe gets these rows at once.
+                file.flush()
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())
     finally:
-        writer.end(documents)  # also after an error, because the writer must release the file
+        writer.end(documents)  # Close the writer also after an error, so that it releases the file.
     return Inferred(documents, empty)
 
 
@@ -194,7 +198,7 @@ def write_proportions(
     top: int | None = None,
     dense: bool = False,
 ) -> Inferred:
-    """Infer documents, and write their proportions, one row per document, in order.
+    """Infer the topic proportions of documents, and write one row per document, in order.
 
     Parameters
     ----------
@@ -225,14 +229,14 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """The parts that one process writes: every ``total``-th part from part ``number`` (from 1) on."""
+    """Parts (files) that one process writes: part ``number``, then every ``total``-th part."""
 
     number: int = 1
     total: int = 1
 
 
 class Parts(NamedTuple):
-    """A folder of parts to be written.
+    """Folder of parts, which are files with the proportions of consecutive documents.
 
     Attributes
     ----------
@@ -253,16 +257,16 @@ class Parts(NamedTuple):
     existing: frozenset[str] = frozenset()
 
     def path(self, number: int) -> Path:
-        """Return the path of a part."""
+        """Return the path of the part with a given number."""
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Return True if a part is missing and this process must write it."""
+        """Return True if a part does not exist yet and this process must write it."""
         mine = number % self.share.total == self.share.number - 1
         return mine and self.path(number).name not in self.existing
 
     def wanted(self, first: int, end: int) -> bool:
-        """Return True if any of the documents [first, end) belongs to a part that is `missing`."""
+        """Return True if a part that this process must write has a document in [first, end)."""
         return any(self.missing(n) for n in range(first // self.size, (end - 1) // self.size + 1))
 
 
@@ -274,7 +278,7 @@ def inference_record(
     layer_index: int,
     steps: list[int] | None,
 ) -> dict[str, Any]:
-    """Return the content of `RECORD`: all that the rows of an inference depend on, by name.
+    """Return all settings on which the rows of an inference depend, by name, for `RECORD`.
 
     Parameters
     ----------
@@ -318,7 +322,7 @@ def inference_record(
 
 
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
-    """Create the folder of parts, or list the existing parts if they are of the same inference.
+    """Create the folder of parts, or list the existing parts if they have the same settings.
 
     Parameters
     ----------
@@ -376,7 +380,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if a path is not a folder, or has files other than those of a killed sgmc process."""
+    """Return True if a path is a file, or a folder with files not left by a killed sgmc process."""
     if not is_folder(folder, OutputError):
         return True
     return any(
@@ -426,7 +430,7 @@ def write_parts(
 def _cut_at_parts(
     documents: NamedDocuments, parts: Parts
 ) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
-    """Split blocks of documents at the ends of parts, and skip the documents of existing parts.
+    """Split groups of documents at the ends of parts; skip the documents of existing parts.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Intervals of quantities over stored samples, and the check that they are credible intervals."""
+"""Intervals of quantities, computed from stored samples, and remarks on what the intervals mean."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pysgrld.chain.exact import by_chain
 from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.types import Array, Doubles
 
-#: Minimum number of stored samples for an interval.
+#: Minimum number of stored samples from which an interval is computed.
 ENOUGH = 20
-#: Fraction of the draws within an interval.
+#: Fraction of the samples that lie within an interval.
 SHARE = 0.9
-#: Minimum effective sample size, to which smaller estimates are raised, because few draws of slow
-#: chains cannot measure less.
+#: Minimum effective sample size; smaller estimates are raised to it, because they are too imprecise
+#: if a slow chain has few samples.
 LEAST = 2.5
 
 
 class Spread(NamedTuple):
-    """Spread of the draws that intervals are computed from, relative to the posterior's spread.
+    """Spread of the samples used for intervals, compared with the spread of the posterior.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Spread(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Title of the intervals in a table."""
+        """Return the title of the intervals in a table, such as "90 % interval"."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return a remark on what the intervals mean, or None if none is needed."""
+        """Return a remark on what the intervals mean, or None if no remark is needed."""
         if self.faithful and self.stretch is not None:
             return (
                 f"valid for other texts like these; about {self.stretch:.1f} times as wide as "
@@ -95,11 +95,12 @@ class Spread(NamedTuple):
 
 
 def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Doubles]:
-    """Return the 5 % and 95 % quantiles of posterior draws along the first axis.
+    """Return the 5 % and the 95 % quantile of posterior samples along the first axis.
 
-    The i-th smallest of S draws is the quantile i / (S + 1). The truth is exchangeable with draws
-    from its posterior, so it lies between the bounds nine times in ten for any number of draws.
-    With NumPy's default, (i - 1) / (S - 1), the bounds of 20 draws would cover 81 %.
+    The i-th smallest of S draws is the quantile i / (S + 1). The true value is exchangeable with
+    draws from its posterior, so the true value lies between the bounds nine times in ten for any
+    number of draws. With NumPy's default, (i - 1) / (S - 1), the bounds of 20 draws would cover 81
+    %.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # n is at least 2 even with a single draw, because the factor is infinite at n = 1
+        # The number is at least 2, even with a single sample, because the factor is infinite at n =
+        # 1.
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
@@ -126,7 +128,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
 
 
 class Interval(NamedTuple):
-    """Bounds that contain 90 % of the draws, for each of several values.
+    """Bounds between which 90 % of the samples lie, for each of several values.
 
     Attributes
     ----------
@@ -148,7 +150,7 @@ class Interval(NamedTuple):
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
-    """Return effective sample sizes of the pooled draws of one or more chains.
+    """Return effective sample sizes of the samples of one or more chains, pooled.
 
     Parameters
     ----------
@@ -165,10 +167,10 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
 def interval(
     chains: Sequence[Sequence[tuple[Array, Array]]], has: Array | None = None, *, exact: bool
 ) -> Interval | None:
-    """Return bounds that contain 90 % of the draws; None if a chain has fewer than 20 draws.
+    """Return bounds between which 90 % of the samples lie, or None if a chain has fewer than 20.
 
-    Draws of several chains are pooled: differences between chains are part of the uncertainty. The
-    bounds allow for the small number of chains.
+    Samples of several chains are pooled, so that differences between chains are part of the
+    uncertainty. The bounds are widened because the number of chains is small.
 
     Parameters
     ----------
@@ -195,7 +197,8 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    for pattern in np.unique(has, axis=1).T:  # one block for all topics with the same chains
+    # All topics that the same chains have are processed together.
+    for pattern in np.unique(has, axis=1).T:
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)
         drawn = [values[c][:, topics] for c in which]
@@ -206,7 +209,7 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        # a bound is open if lower values of the censored draws would change the quantile
+        # A bound is open if lower values of the censored samples would change the quantile.
         if missing.any():
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]

@@ -1,4 +1,4 @@
-"""The stored samples of an open run: full samples and top-word samples."""
+"""Stored posterior samples of a run: full samples, and samples of the top words only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.types import Array, Floats, Int64s
 
 
 class KeptSamples:
-    """An open run: its latest checkpoint, and its stored samples.
+    """Run opened for reading: its latest checkpoint, and its stored posterior samples.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class KeptSamples:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words of the corpus; word n is column n of the topics."""
+        """Words of the corpus; column n of the topics belongs to word n."""
         return self.run.vocabulary
 
     @cached_property
     def checkpoint(self) -> Checkpoint:
-        """The latest undamaged checkpoint.
+        """Latest undamaged checkpoint of the run.
 
         Raises
         ------
@@ -78,16 +78,16 @@ class KeptSamples:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The run's fitted model, which computes topics, proportions and scores."""
+        """Fitted model of the run, which computes topics, proportions and scores."""
         record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
     def kept(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of the stored full samples, or of the top-word samples, ascending."""
+        """Return the iterations of the stored full samples or of the top-word samples, in order."""
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the running average's score after each posterior sample, by iteration.
+        """Return the score of the running average after each posterior sample, by iteration.
 
         The mapping is empty if these scores are unknown.
         """
@@ -106,16 +106,16 @@ class KeptSamples:
         return scores_by_iteration
 
     def read_sample(self, step: int) -> Mapping[str, Array]:
-        """Read a stored sample; raise the errors of `pysgrld.reading.run_record.read_sample`."""
+        """Read a stored sample; the errors are as for `pysgrld.reading.run_record.read_sample`."""
         return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of stored draws into draws for similar texts, or None if it is not used."""
+        """Transformation of stored samples into samples for similar texts, or None if not used."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return a stored sample, transformed by `population` unless that is None.
+        """Return the stored sample of an iteration, valid for similar texts if `population` is set.
 
         Raises
         ------
@@ -125,15 +125,15 @@ class KeptSamples:
         return self.for_population(step, self.read_sample(step))
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the sample of an iteration, transformed by `population` if that is not None."""
+        """Transform an iteration's sample to be valid for similar texts, if `population` is set."""
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:
-        """Return a layer's topics in a draw, as distributions over words, (K, V)."""
+        """Return the topics of a layer in one sample, as distributions over words, (K, V)."""
         return self.fitted.rows_of(self.topic_sample(step), layer_index)
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield a layer's topics over words, (K, V), for each stored sample in turn.
+        """Yield the topics of a layer, (K, V), for each of the stored samples in turn.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class KeptSamples:
         return (self.rows_of(step, layer_index) for step in steps)
 
     def read_slim(self, step: int) -> dict[str, Array]:
-        """Read a stored top-word sample: word ids and probabilities for each topic, (K, 256).
+        """Read a stored top-word sample: ids and probabilities of each topic's top words, (K, 256).
 
         Raises
         ------
@@ -176,14 +176,15 @@ class KeptSamples:
     def word_steps(self, layer_index: int = 0) -> tuple[list[int], bool]:
         """Choose the samples from which intervals of word probabilities are computed.
 
-        Return their iterations, and True if they are top-word samples. Top-word samples are used if
-        more of them are kept than full samples; they contain only the lowest layer.
+        Return the iterations of the samples, and True if they are top-word samples. Top-word
+        samples are used if more of them are stored than full samples; they contain only the lowest
+        layer.
         """
         full, slim = self.kept(), self.kept(slim=True) if layer_index == 0 else []
         return (slim, True) if len(slim) > len(full) else (full, False)
 
     def top_word_draws(self, words: Int64s, layer_index: int = 0) -> Iterator[tuple[Floats, Array]]:
-        """Yield the given words' probabilities in each topic, for each sample in turn.
+        """Yield the probabilities of the given words in each topic, for each sample in turn.
 
         The samples are the ones that `word_steps` chooses. Samples that training deletes meanwhile
         are left out.
@@ -211,7 +212,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the given words' probabilities in one sample, in the layout of `top_word_draws`."""
+        """Return the probabilities of the given words in one sample, like `top_word_draws`."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)
@@ -224,9 +225,9 @@ class KeptSamples:
         return self.population.at(step, words, look_up)
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of the probabilities of each topic's given words, (K, n).
+        """Return intervals of the probabilities of the given words of each topic, (K, n).
 
-        Return None if there are too few samples.
+        The result is None if the run has too few samples.
         """
         exact = self.fitted.exact is not None
         return interval([list(self.top_word_draws(words, layer_index))], exact=exact)

@@ -1,7 +1,8 @@
-"""Names of topics in a run's ``labels.json``, such as ``{"4": "sacrifice"}``.
+"""Names of topics, stored in a run's file ``labels.json``, such as ``{"4": "sacrifice"}``.
 
-A name that a command made is stored with the command: ``{"4": {"name": "sacrifice", "by": "llm -m
-small"}}``. A name carried over from a former run (``train --from``) has ``"carried": true``.
+The name of a topic may come from an external command, which is then stored with the name: ``{"4":
+{"name": "sacrifice", "by": "llm -m small"}}``. A name carried over from a former run (``train
+--from``) has ``"carried": true``.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from pysgrld.run.output_files import whole_file
 
 #: Name of the file in a run's folder.
 LABELS = "labels.json"
-#: Invisible characters kept by `tidy`, which Persian spelling and composed emoji need.
+#: Invisible characters that `tidy` does not remove, because Persian spelling and composed emoji
+#: need them.
 _JOINERS = "\u200c\u200d"
-#: Maximum number of characters of a name, and maximum number of bytes of a file of names.
+#: Maximum number of characters of a name. Then: maximum number of bytes of a file of names.
 LONGEST, LARGEST = 200, 16 << 20
 
 
 class Label(NamedTuple):
-    """The name of a topic.
+    """Name of a topic, and its origin: the user, a command, or an earlier run.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class Label(NamedTuple):
 
 
 def labels_of(run: Path, topics: int) -> dict[int, Label]:
-    """Return the names of a run's topics; the dict is empty if topics are unnamed.
+    """Return the names of a run's topics by topic number; topics without a name are left out.
 
     For the first chain of several, the file may also be in the folder that contains the chains.
 
@@ -128,7 +130,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
 
 
 def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
-    """Write topic names to a file, by number.
+    """Write the names of topics to a file, by topic number.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Code common to all pictures: the check for matplotlib, colours, axes and files."""
+"""Helpers for all pictures: check for matplotlib, colours, axes, and file formats."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from pysgrld.errors import UsageError
 from pysgrld.run.output_files import whole_file
 
-#: Colours by Okabe and Ito, distinguishable by colour-blind readers.
+#: Colours by Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
 
-#: Picture formats for papers, by file suffix, with metadata settings that omit the date.
+#: Picture formats for papers, by file suffix. The settings leave the date out of the file's
+#: metadata.
 FORMATS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},
@@ -26,7 +27,7 @@ def require_matplotlib(
     subject: str = "pictures need",
     otherwise: str = "; or write only the CSV files with --no-pictures",
 ) -> None:
-    """Raise an error for missing matplotlib at once, not after hours of computation.
+    """Raise an error at once, rather than after hours of computation, if matplotlib is missing.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def show_grid(axes: Any) -> None:
-    """Draw a light grid behind the data, and remove the top and right parts of the frame.
+    """Draw a light grid behind the data; remove the top and the right side of the frame.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
 
 
 def check_format(option: str, path: str) -> None:
-    """Raise an error if a picture's suffix is not in `FORMATS`, or if matplotlib is missing.
+    """Raise an error if the suffix of a picture is not in `FORMATS`, or if matplotlib is missing.
 
     Parameters
     ----------
@@ -119,9 +120,9 @@ def check_format(option: str, path: str) -> None:
 
 
 def write_picture(path: Path, figure: Any) -> Path:
-    """Write a figure in the format given by the file suffix; PNG files have 300 dots per inch.
+    """Write a figure in the format of the file's suffix; PNG files have 300 dots per inch.
 
-    Equal figures give equal bytes.
+    The same figure always gives the same bytes.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
-"""Several chains of one run, pooled, and how many of them have each topic.
+"""Pooled results of several chains of one run, and the number of chains that have each topic.
 
-Topics are the topics of the first chain. Each topic has two results, and neither implies the other:
-the number of chains that have the topic, and its pooled values. The pooled values are means over
-the draws of the chains that have the topic; the differences between these chains are part of the
-uncertainty. A chain without the topic contributes nothing to its pooled values.
+The topics shown are the topics of the first chain. Each topic has two results: the number of chains
+that have the topic, and the pooled values of the topic. Neither result implies the other. The
+pooled values are means over the draws of the chains that have the topic; the differences between
+these chains are part of the uncertainty. A chain without the topic contributes nothing to its
+pooled values.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 
 class PooledResults(Results):
-    """Chains of a run, opened for reading and pooled as if they were one chain.
+    """Chains of a run, opened for reading and pooled as if they were a single chain.
 
     Options, labels, held-out documents and the training corpus are the first chain's. A method that
     is called with a draw uses that draw of the first chain.
@@ -48,16 +49,16 @@ class PooledResults(Results):
 
     @cached_property
     def checkpoint(self) -> Checkpoint:
-        """The first chain's latest checkpoint."""
+        """Latest checkpoint of the first chain."""
         return self.chains[0].checkpoint
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The first chain's fitted model."""
+        """Fitted model of the first chain."""
         return self.chains[0].fitted
 
     def matched(self, layer_index: int = 0) -> Matched:
-        """Match all chains' topics with those of the first chain."""
+        """Match the topics of all chains with the topics of the first chain."""
         if layer_index not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
@@ -70,7 +71,7 @@ class PooledResults(Results):
         return self.matched(layer_index).found
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain, with the numbers of its rows that match the topics."""
+        """Return each chain, with the numbers of its topics that match the first chain's topics."""
         matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [
@@ -78,13 +79,13 @@ class PooledResults(Results):
         ]
 
     def spread(self) -> Spread:
-        """Return the spread of the pooled draws relative to the posterior's spread."""
+        """Return the spread of the pooled samples, compared with the posterior's spread."""
         return super().spread()._replace(ess={}, chains=len(self.chains))
 
     # ---- topics
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics over words, each one averaged over the chains that have it."""
+        """Return the topics over words; each topic is averaged over the chains that have it."""
         if draw is not None:
             return super().phi(layer_index, draw)
         matched, phi = self.matched(layer_index), self.chains[0].phi(layer_index).copy()
@@ -107,7 +108,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of the given words' probabilities, over the chains that have the topic."""
+        """Return intervals of word probabilities, for each topic from the chains that have it."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -122,7 +123,7 @@ class PooledResults(Results):
         return interval(drawn, matched.has, exact=self._exact)
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sample size of each topic's share, over the chains that have it."""
+        """Return the ESS of each topic's share, from the chains that have the topic."""
         traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
         known_traces = [trace for trace in traces if trace is not None]
         if not self._exact or len(known_traces) < len(traces):
@@ -135,7 +136,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield draws of the topics; the chains that have a topic supply it in turn."""
+        """Yield samples of the topics; the chains that have a topic supply it in turn."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -165,7 +166,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of the first chain's stored samples, as many as every chain has."""
+        """Return iterations of the first chain's samples, at most as many as each chain has."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -177,9 +178,10 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield draws for documents; the chains that have a topic supply its share in turn.
+        """Yield samples of documents' proportions; the chains that have a topic supply it in turn.
 
-        Each draw is then scaled to sum to 1. Parameters are as in `Results.each_document_draw`.
+        The proportions in a sample are then scaled to sum to 1. Parameters are as in
+        `Results.each_document_draw`.
         """
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         turns = _turns(matched.has, len(steps))
@@ -209,7 +211,7 @@ class PooledResults(Results):
     # ---- the chains
 
     def _own_steps(self, draws: int) -> list[list[int]]:
-        """Return the iterations of `draws` stored samples for each chain.
+        """Return, for each chain, the iterations of `draws` stored samples.
 
         Raises
         ------
@@ -229,7 +231,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Average values, (..., K), for each topic over the chains that have the topic."""
+        """Average values, (..., K), of each topic over the chains that have the topic."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
@@ -239,19 +241,20 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the chain used for each draw and topic, (S, K); chains with the topic take turns."""
+    """Return the chain that supplies each topic in each sample, (S, K); chains take turns."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # the offset makes these turns independent of those among the refinement's own chains
+        # Because of the offset, this order is independent of the order in which Gibbs refinement
+        # takes samples from its own chains.
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns
 
 
 def read_together(chains: Sequence[Results], place: Path) -> Results:
-    """Return pooled chains if their topics can be matched and averaged, else the first chain.
+    """Return a run's chains pooled, or the first chain if their topics cannot be averaged.
 
     `Results.chains` of the result contains all chains.
 

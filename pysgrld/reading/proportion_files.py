@@ -1,4 +1,4 @@
-"""Files with one row of topic proportions per document: NumPy, CSV, JSON lines, Parquet."""
+"""Writers of topic proportions, one row per document: NumPy, CSV, JSON lines, Parquet."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Maximum number of rows in a Parquet row group, and maximum number of bytes that wait in memory
-#: for one; wide rows give smaller groups.
+#: Maximum number of rows in a Parquet row group. Then: maximum number of bytes that wait in memory
+#: for a row group, so that groups of long rows have fewer rows.
 GROUP, WAITING = 65_536, 1 << 25
-#: Characters at the start of a cell for which spreadsheets take the cell for a formula.
+#: Characters because of which a spreadsheet takes a cell that begins with them for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class InferredBlock(NamedTuple):
-    """Proportions of consecutive documents.
+    """Topic proportions of several consecutive documents.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class InferredBlock(NamedTuple):
 
     @property
     def values(self) -> dict[str, Doubles]:
-        """Arrays of the block by name: proportions, and their bounds if there are intervals."""
+        """Return the arrays by name: proportions, and the bounds of intervals if there are any."""
         values = {"": self.theta}
         if self.low is not None and self.high is not None:
             values |= {"low": self.low, "high": self.high}
@@ -58,7 +58,7 @@ class InferredBlock(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Content and format of the rows in a file.
+    """Content and format of the rows in a file of proportions.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class RowWriter(abc.ABC):
-    """Writer of blocks of rows to an open file, one block after another.
+    """Writer of topic proportions to an open file, for one group of documents after another.
 
     Parameters
     ----------
@@ -112,17 +112,18 @@ class RowWriter(abc.ABC):
 
     @abc.abstractmethod
     def write(self, block: InferredBlock) -> None:
-        """Write the rows of a block."""
+        """Write the rows of a group of documents."""
 
     def end(self, rows: int) -> None:  # noqa: B027 - most formats have nothing to add
-        """Complete the file, which has `rows` rows."""
+        """Complete the file, which now has `rows` rows."""
 
 
 class NpyWriter(RowWriter):
-    """Writer of a float32 NumPy array, D x K; with intervals D x 3 x K: proportion, low, high.
+    """Writer of a float32 NumPy array, D x K, or with intervals D x 3 x K: proportion, low, high.
 
-    The header contains the number of rows, so it is written again when that number is known. NumPy
-    pads the header, so that its length is the same for any number of rows.
+    The header contains the number of rows, so the header is written again when that number is
+    known. NumPy pads the header, so that the length of the header is the same for any number of
+    rows.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -130,15 +131,16 @@ class NpyWriter(RowWriter):
         self.end(0)
 
     def write(self, block: InferredBlock) -> None:
-        """Write the rows of a block."""
+        """Write the rows of a group of documents."""
         values = list(block.values.values())
         rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
         for i, array in enumerate(values):
             rows[:, i] = array
-        self.file.write(rows.data)  # an array (n, 1, K) has the same bytes as (n, K)
+        # An array of shape (n, 1, K) has the same bytes as one of shape (n, K).
+        self.file.write(rows.data)
 
     def end(self, rows: int) -> None:
-        """Write the header again with the final number of rows."""
+        """Write the header again, now with the final number of rows."""
         shape = (3, self.layout.topics) if self.layout.intervals else (self.layout.topics,)
         head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *shape)}
         self.file.seek(0)
@@ -146,14 +148,14 @@ class NpyWriter(RowWriter):
 
 
 class CsvWriter(RowWriter):
-    """Writer of CSV: a header, one row per document, and one column per topic."""
+    """Writer of CSV: a header, then one row per document, with one column per topic."""
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         super().__init__(file, layout)
         file.writelines(csv_lines([[*self.about, *self.columns]]))
 
     def write(self, block: InferredBlock) -> None:
-        """Write the rows of a block."""
+        """Write the rows of a group of documents."""
         values = list(block.values.values())
         rows = core.decimals(values[0] if len(values) == 1 else np.hstack(values), separator=",")
         heads = csv_lines([name.id, *name.values] for name in block.names)
@@ -162,11 +164,11 @@ class CsvWriter(RowWriter):
 
 
 class JsonLinesWriter(RowWriter):
-    """Writer of JSON lines: one line per document, with lists that have one value per topic."""
+    """Writer of JSON lines: one line per document, with lists of one value per topic."""
 
     def write(self, block: InferredBlock) -> None:
-        """Write the rows of a block."""
-        # a line begins with row number, id, fields and number of tokens; then follow the lists
+        """Write the rows of a group of documents."""
+        # A line begins with row number, id, fields and number of tokens; the lists follow.
         text, fields, heads = json.JSONEncoder().encode, self.layout.fields, []
         for i, length in enumerate(block.lengths.tolist()):
             about = ""
@@ -185,10 +187,11 @@ class JsonLinesWriter(RowWriter):
 
 
 class ParquetWriter(RowWriter):
-    """Writer of a Parquet table: row, id, fields, tokens, and lists of topics and their shares.
+    """Writer of a Parquet table with row number, id, fields, tokens, topics and topics' shares.
 
-    The lists begin with the greatest share. Dense tables have a column for each topic instead.
-    Fields are stored as text, because the types of later values are unknown when the table begins.
+    Topics and shares are lists, which begin with the greatest share. Dense tables have a column for
+    each topic instead. Fields are stored as text, because the types of later values are unknown
+    when the table begins.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -204,8 +207,9 @@ class ParquetWriter(RowWriter):
             fields.append(("topics", pa.list_(number)))
             fields += [(name or "share", pa.list_(pa.float32())) for name in self.names]
         self.schema = pa.schema(fields)
-        # dictionary encoding only for columns with repeated values; proportions, rows and ids
-        # hardly repeat, and the search for equal values would take most of the time
+        # Dictionary encoding is used only for columns with repeated values. Proportions, row
+        # numbers and ids hardly repeat, and the search for equal values would take most of the
+        # time.
         repeated = [*self.about[1:], "tokens", "topics.list.element"]
         self._writer = pq.ParquetWriter(
             file, self.schema, compression="zstd", use_dictionary=repeated
@@ -216,7 +220,7 @@ class ParquetWriter(RowWriter):
         self._rows = 0
 
     def write(self, block: InferredBlock) -> None:
-        """Add a block's rows to the waiting rows, and write every row group that is full."""
+        """Add rows to the waiting rows, and write every row group that is full."""
         pa, (n, k) = self._pa, block.theta.shape
         about = zip(*((name.id, *name.values) for name in block.names), strict=True)
         columns: list[Any] = [
@@ -243,7 +247,7 @@ class ParquetWriter(RowWriter):
             self._flush(self._group)
 
     def end(self, rows: int) -> None:
-        """Write the last rows and the footer of the file."""
+        """Write the waiting rows and the footer of the file."""
         if self._rows:
             self._flush(self._rows)
         self._writer.close()
@@ -257,7 +261,7 @@ class ParquetWriter(RowWriter):
 
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Return rows as CSV lines; cells that a spreadsheet would take for formulas are quoted.
+    """Return rows as lines of CSV; a cell that a spreadsheet would take for a formula is quoted.
 
     Parameters
     ----------
@@ -270,8 +274,8 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
         A line of UTF-8 for each row, including its line end.
     """
     lines = _Lines()
-    # csv quotes cells that contain a character of the line end, so this line end makes it quote \r
-    # and \n
+    # The csv module quotes cells that contain a character of the line end. With this line end, it
+    # also quotes cells that contain \r or \n.
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows
@@ -280,7 +284,7 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
 
 
 class _Lines(list[bytes]):
-    """List whose method ``write`` appends a line; lines end with a line feed."""
+    """List with a method ``write`` that appends a line; the lines end with a line feed."""
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n").encode("utf-8", "replace") + b"\n")
@@ -295,7 +299,7 @@ WRITERS: dict[str, type[RowWriter]] = {
 
 
 def check_suffix(path: str, *, table: bool = False) -> str:
-    """Return the suffix of a file name if `WRITERS` has it; "-" (standard output) has ``.jsonl``.
+    """Return the suffix of a file name if `WRITERS` has it; for "-" (standard output), ``.jsonl``.
 
     Parameters
     ----------
@@ -323,7 +327,7 @@ def check_suffix(path: str, *, table: bool = False) -> str:
 
 
 def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
-    """Raise an error if a format's library is missing, or the format lacks a wanted option.
+    """Raise an error if a format lacks a requested option, or if its library is missing.
 
     Parameters
     ----------

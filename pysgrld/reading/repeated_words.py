@@ -1,16 +1,18 @@
-"""Intervals of documents' proportions for other texts like the documents.
+"""Wider intervals of topic proportions, which are valid for other documents like the given ones.
 
-The posterior of a document's proportions takes its words for independent draws given its topics. In
-real text a word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), so
-a word that a document repeats is less evidence than as many different words. Here the unit of chance
-is the kind of word, with all of its occurrences in the document.
+The posterior of a document's proportions assumes that the words of the document are independent
+given its topics. In real text a word that occurs once in a document is likely to occur again (Doyle
+and Elkan 2009), so n occurrences of one word are less evidence than n different words. Here the
+random unit is therefore the distinct word, with all of its occurrences in the document.
 
-With weights from Exp(1) on the kinds of words of a document, the variance of a topic's share of its
-tokens is sum_i c_i^2 (r_ik - theta_k)^2 / N^2 to first order, where kind i occurs c_i times and has
-topic k with probability r_ik. With weights on the tokens it is sum_i c_i (r_ik - theta_k)^2 / N^2.
-The deviations of an interval's bounds from the mean are multiplied by their ratio, which is at
-least 1. Its square root would be enough if kinds of words were independent; but words related to a
-repeated word come again, too. The ratio was chosen on halves of documents (docs/calibration.md).
+Let the distinct words of a document have random weights from Exp(1). To first order, the variance
+of topic k's share of the N tokens is then sum_i c_i^2 (r_ik - theta_k)^2 / N^2, if word i occurs
+c_i times and has topic k with probability r_ik, and theta_k is the share. With random weights of
+the tokens instead, the variance is sum_i c_i (r_ik - theta_k)^2 / N^2. The deviations of an
+interval's bounds from the mean are multiplied by the ratio of the two variances, which is at least
+1. The square root of the ratio would be enough if distinct words were independent; but words
+related to a repeated word are repeated, too. The ratio was chosen on halves of documents
+(docs/calibration.md).
 """
 
 from __future__ import annotations
@@ -21,17 +23,17 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Documents, Doubles, Floats
 
-#: Explanation of intervals of documents that are for other texts like the documents.
+#: Explanation of intervals that are valid for other documents like the given ones.
 WIDENED = (
     "They are for other texts like the document: they are wider the more often it repeats its words, "
     "because a repeated word is less evidence than as many different words."
 )
-#: Maximum number of values of r that are computed at once.
+#: Maximum number of values of r (probabilities of topics given words) in memory at a time.
 _CELLS = 1 << 22
 
 
 class Repetition:
-    """Factors by which intervals of proportions are widened for other texts like the documents.
+    """Factors by which intervals of proportions are widened, to be valid for other documents.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class Repetition:
 
 
 def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
-    """Return the factors of documents that all have words, (n, K); phi is (V, K or more)."""
+    """Return the factors, (n, K), of documents of which none is empty; phi is (V, K or more)."""
     begins, counts = documents.indptr[:-1], documents.counts.astype(np.float64)[:, None]
     mean = np.repeat(theta.astype(np.float64), np.diff(documents.indptr), axis=0)
     topics = phi[documents.indices, : theta.shape[1]] * mean
@@ -75,7 +77,7 @@ def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
 
 
 def proportion_bounds(draws: Array, factors: Doubles) -> tuple[Doubles, Doubles]:
-    """Return bounds of the 90 % intervals of proportions, within 0 and 1.
+    """Return the bounds of 90 % intervals of proportions, limited to values from 0 to 1.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""A run opened for reading: topics, samples, proportions and documents.
+"""Results of a run, opened for reading: topics, posterior samples, proportions and documents.
 
 `Results` reads the newest checkpoint, the kept samples, the training corpus and the held-out
-documents of a run. It leaves everything that depends on the model to
-`pysgrld.models.fitted.Fitted`.
+documents of a run. Everything that depends on the model is done by `pysgrld.models.fitted.Fitted`.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ if TYPE_CHECKING:
     from pysgrld.corpus.about.stored import About
     from pysgrld.corpus.steps import Wish
 
-#: Number of bytes at the end of ``metrics.jsonl`` that surely contain its whole last line.
+#: Number of bytes at the end of ``metrics.jsonl`` that certainly include its whole last line.
 _END = 1 << 16
-#: Maximum number of documents from which coherence, and topic weights, are measured; more documents
-#: would not change the digits shown.
+#: Maximum number of documents on which coherence is measured. Then: maximum number of documents on
+#: which topic weights are measured. More documents would not change the digits shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """A chain whose draws measure the uncertainty of topics.
+    """Chain from which the uncertainty of topics is measured, with its rows for the shown topics.
 
     Attributes
     ----------
@@ -66,10 +65,10 @@ class ChainOfTopics(NamedTuple):
 
 
 class Results(KeptSamples):
-    """A run opened for reading: its topics, its stored samples, and its documents.
+    """Run opened for reading: its topics, its stored samples, and its documents.
 
-    It never takes the run's lock, so it can be used while the run is in training. Layers of a deep
-    model are counted from 0 (``layer_index``); other models have only layer 0.
+    Reading never takes the run's lock, so it is possible while the run is in training. Layers of a
+    deep model are counted from 0 (``layer_index``); other models have only layer 0.
 
     Parameters
     ----------
@@ -116,12 +115,13 @@ class Results(KeptSamples):
         super().__init__(path, threads, these=these)
         self.asked = reading or {}
         self.place, self.chains = path, [self]
-        self.lent: About | None = None  # metadata from a file named by the user
+        # These are columns from a metadata file that the user named.
+        self.lent: About | None = None
         self._word_order: WordOrder | None = None
 
     @property
     def length(self) -> str:
-        """Text that states the number of iterations, and of Gibbs sweeps if there are any."""
+        """Return the number of iterations as text, and of Gibbs sweeps if there are any."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
             length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
@@ -130,7 +130,7 @@ class Results(KeptSamples):
     # ---- topics: means, top words, weights, names
 
     def at(self, layer: int | None) -> int:
-        """Convert a layer number, counted from 1, to an index from 0; None is the lowest layer.
+        """Convert a layer number that counts from 1 to an index from 0; None is the lowest layer.
 
         Raises
         ------
@@ -146,12 +146,12 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """The mean of all posterior samples, or the current topics without samples."""
+        """Mean of all posterior samples, or the current topics if there are no samples."""
         return self.fitted.mean or self.fitted.current
 
     @property
     def no_samples(self) -> str:
-        """The reason why posterior samples are missing: deleted, not yet taken, or never taken."""
+        """Return the reason why samples are missing: deleted, not yet taken, or never taken."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
         if self.fitted.samples:
@@ -160,11 +160,11 @@ class Results(KeptSamples):
 
     @property
     def no_mean(self) -> str:
-        """The reason why the run has no mean of the topics, if it has none."""
+        """Return the reason why the run has no mean of the topics, or None if it has one."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return a layer's topics over words, (V, K or more); columns from K on are 0.
+        """Return the topics of a layer over words, (V, K or more); columns from K on are 0.
 
         Parameters
         ----------
@@ -177,11 +177,11 @@ class Results(KeptSamples):
 
     @property
     def word_order(self) -> WordOrder:
-        """The order in which a topic's words are shown: the user's choice, or the default."""
+        """Return the order in which a topic's words are shown: the user's choice or the default."""
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
-        """Set the order in which topics' words are shown; None is the default order.
+        """Set the order in which a topic's words are shown; None is the default order.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Results(KeptSamples):
     def top(
         self, n: int, layer_index: int = 0, draw: Draw | None = None, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of each topic's first n words, (K, n).
+        """Return the ids of the first n words of each topic, (K, n).
 
         Parameters
         ----------
@@ -216,13 +216,13 @@ class Results(KeptSamples):
     def order_topics(
         self, phi: Floats, n: int, layer_index: int, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of the given topics' first n words, (K, n), ordered as by `top`."""
+        """Return the ids of the first n words of given topics, (K, n), ordered as in `top`."""
         return self.word_scorer(phi, layer_index, order).first_words(n)
 
     def word_scorer(
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
-        """Return the scorer that orders the given topics' words, by default as `word_order`."""
+        """Return the function that scores the words of given topics to order them."""
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):
@@ -232,7 +232,7 @@ class Results(KeptSamples):
     def coherence(
         self, words: int, layer_index: int = 0, draw: Draw | None = None
     ) -> Coherence | None:
-        """Measure coherence of topics' first words in training documents; None without the corpus.
+        """Measure the coherence of topics' first words; return None if the corpus is gone.
 
         Pairs of words with overlapping ideographs say nothing about a topic, and are left out.
         """
@@ -249,14 +249,15 @@ class Results(KeptSamples):
         return coherence(top, corpus, ids, apart)
 
     def prediction_remark(self) -> str:
-        """Return a remark if topics predict no better than word frequencies, else an empty text."""
-        with contextlib.suppress(SgmcError, ValueError):  # metrics.jsonl may still be empty
+        """Return a remark if the topics predict no better than word frequencies, else ""."""
+        # The file metrics.jsonl may still be empty.
+        with contextlib.suppress(SgmcError, ValueError):
             *_, last = self.run.read_metrics(_END)
             return self.fitted.score.remark(last)
         return ""
 
     def weights(self, layer_index: int = 0) -> Doubles | None:
-        """Return each topic's share of the corpus, (K,), or None if unknown.
+        """Return the share of each topic in the corpus, (K,), or None if the shares are unknown.
 
         After a Gibbs refinement, the share is the topic's mean share of the training tokens over
         all draws. Without a refinement, if the model itself has no weights of topics, shares are
@@ -282,18 +283,18 @@ class Results(KeptSamples):
 
     @cached_property
     def former(self) -> FormerTopics | None:
-        """Comparison with the earlier run's topics from which this run started, or None."""
+        """Comparison with the topics of the earlier run from which this run started, or None."""
         return read_former_topics(self.path, self.run.config, self.phi, self.fitted.layers[0])
 
     @cached_property
     def named(self) -> dict[int, Label]:
-        """Names and authors of names of the lowest layer's topics in ``labels.json`` (`labels_of`)."""
+        """Names of the lowest layer's topics, with their origin, read from ``labels.json``."""
         labels = labels_of(self.path, self.fitted.layers[0])
         return labels if self.former is None else self.former.names_that_stay(labels)
 
     @property
     def labels(self) -> dict[int, str]:
-        """Names of the lowest layer's topics in ``labels.json``, without the names' authors."""
+        """Return the lowest layer's topic names in ``labels.json``, without their origin."""
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
@@ -302,15 +303,15 @@ class Results(KeptSamples):
         return [] if self.former is None else self.former.replaced
 
     def seed_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return, by topic number, the names of those topics of a layer that have seed words."""
+        """Return the names that topics of a layer have from their seed words, by topic number."""
         return seed_names(self.options) if layer_index == 0 else {}
 
     def given_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return names of a layer's topics by number: from ``labels.json``, or from the seed words."""
+        """Return the topics' names by number, from ``labels.json`` or else from seed words."""
         return self.seed_names(layer_index) | (self.labels if layer_index == 0 else {})
 
     def spread(self) -> Spread:
-        """Return the spread of the draws behind intervals, relative to the posterior's spread."""
+        """Return the spread of the samples used for intervals, compared with the posterior's."""
         noise = self.fitted.noise(self.fitted.record.step)
         return Spread(
             self.options.algo,
@@ -323,12 +324,12 @@ class Results(KeptSamples):
         )
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sample sizes of topics' shares, (K,), or None if unknown."""
+        """Return the effective sample size of each topic's share, (K,), or None if unknown."""
         shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
         return None if shares is None else effective_sizes([shares], exact=True)
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain with its rows for the topics; the first chain has all topics."""
+        """Return each chain with its rows for the shown topics; a single run has all of them."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -339,7 +340,7 @@ class Results(KeptSamples):
     # ---- documents: training documents, held-out documents, and other documents
 
     def training_corpus(self) -> Corpus | None:
-        """Open the stored corpus used in training; return None if it is gone."""
+        """Open the stored corpus of training, or return None if the corpus is gone."""
         corpus = run_record.training_corpus(self.run)
         if corpus is not None and self.lent is not None:
             corpus.about = self.lent
@@ -347,11 +348,11 @@ class Results(KeptSamples):
 
     @property
     def gone(self) -> str:
-        """Message that the training corpus is missing, which states its expected path."""
+        """Return the message that the training corpus is missing, with its expected path."""
         return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:
-        """Return the positions of the training documents within `training_corpus`."""
+        """Return the positions of the training documents in `training_corpus`."""
         if self.options.holdout_corpus or self.options.observed_corpus:
             return Others(corpus.documents, np.zeros(0, np.int64))
         size = hold_out_size(self.run.config["corpus"]["held_out"], corpus.documents)
@@ -359,16 +360,16 @@ class Results(KeptSamples):
         return Others(corpus.documents, held)
 
     def word_counts(self) -> Int64s | None:
-        """Return each word's number of occurrences in training, (V,), or None if unrecorded."""
+        """Return the number of occurrences of each word in training, (V,), or None if unknown."""
         totals = self.word_totals()
         return None if totals is None else totals.occurrences
 
     def word_totals(self) -> WordTotals | None:
-        """Return the word totals of training, or None if unrecorded."""
+        """Return the number of occurrences of each word in training, with squares, or None."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:
-        """Return the held-out documents of the run itself.
+        """Return the held-out documents on which the run itself was scored.
 
         Raises
         ------
@@ -398,8 +399,8 @@ class Results(KeptSamples):
         return held_out._replace(dropped=self.run.config["corpus"]["held_out_dropped"])
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
-        """Read a corpus into a folder, over the run's words; unknown words are counted and left out."""
-        # imported here, so that topics are read without the input formats
+        """Read a corpus into a folder; words unknown to the run are counted but left out."""
+        # The import is here so that topics can be read without loading the input formats.
         from pysgrld.corpus import open_corpus
 
         slicing = self.options.slicing
@@ -417,7 +418,7 @@ class Results(KeptSamples):
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
     ) -> NamedDocuments:
-        """Read a corpus as a stream, over the run's words, without storing it.
+        """Read a corpus as a stream of documents over the run's words, without storing it.
 
         Parameters
         ----------
@@ -444,20 +445,20 @@ class Results(KeptSamples):
         )
 
     def reading_options(self) -> CorpusOptions:
-        """Return the options for reading other documents: the user's, or else those of training."""
+        """Return the options for reading other documents: the user's, or else the training's."""
         config = self.run.config
         recorded, usual = config["corpus"].get("reading") or {}, config.get("defaults") or ()
         trained = CorpusOptions.over(recorded, self.options.plain(), usual)
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of at most `most` stored samples, evenly spaced, including the last."""
+        """Return the iterations of at most `most` samples, evenly spaced, including the last."""
         return self.fitted.spread_over(self.kept(), most)
 
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
-        """Infer documents' proportions, (n, K), given one draw of the topics; rows sum to 1.
+        """Infer the topic proportions of documents, (n, K), for one sample or mean of the topics.
 
         Parameters
         ----------
@@ -475,12 +476,12 @@ class Results(KeptSamples):
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], layer_index: int = 0
     ) -> DocumentDraws:
-        """Draw documents' proportions and token counts of topics, once for each given sample.
+        """Sample the documents' proportions and token counts of topics, once per given sample.
 
-        (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
-        (`DocumentDraw`). A document's draws depend only on its counts, its id, the samples and the
-        seed, so documents can be passed in blocks that are so small that S n K values fit in
-        memory.
+        Each result is a joint sample of proportions and token counts, given the topics of one
+        stored sample (`DocumentDraw`). The results for a document depend only on its counts, its
+        id, the stored samples and the seed. Therefore documents can be passed in groups of n that
+        are small enough that S n K values fit in memory, for S samples and K topics.
 
         Parameters
         ----------
@@ -515,10 +516,10 @@ class Results(KeptSamples):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield the draws of `document_draws` one at a time.
+        """Yield the results of `document_draws` one at a time.
 
-        With ``new``, the documents were not used in training: they are drawn given the samples that
-        `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
+        If ``new`` is True, the documents were not used in training, and are sampled given the
+        topics that `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
         """
         if not self.fitted.draws:
             raise UsageError(f"{self.path}: {self.no_samples}, so its documents have no draws")

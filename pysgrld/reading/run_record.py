@@ -1,4 +1,4 @@
-"""The record of a run, checked before use: its model, its options and its corpus."""
+"""Record of a run (its model, its options and its corpus), which is checked before use."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from pysgrld.types import Array, Documents
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Required keys of a corpus's record, with the types of their values.
+#: Required keys in the record of a corpus, with the types of their values.
 _CORPUS = {
     "name": str,
     "fingerprint": str | None,
     **dict.fromkeys(("documents", "training_documents", "tokens", "training_tokens"), NATURAL),
     **dict.fromkeys(("words", "held_out", "held_out_dropped"), NATURAL),
 }
-#: Keys of the record of an earlier run (``train --from``), with the types of their values.
+#: Keys in the record of the earlier run that a run continues (``train --from``), with the types of
+#: their values.
 _PARENT = {
     **dict.fromkeys(("run", "digest", "corpus"), str),
     "only_new": bool,
@@ -46,12 +47,12 @@ _PARENT = {
 
 logger = logging.getLogger(__name__)
 
-#: Warnings already logged; a command may open the same run more than once.
+#: Warnings that were already logged. A command may open a run more than once.
 _warned: set[str] = set()
 
 
 def warn_once(line: str) -> None:
-    """Log a warning, unless this process has already logged it.
+    """Log a warning, unless this process has already logged the same warning.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def warn_once(line: str) -> None:
 
 
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
-    """Return a run's model and options.
+    """Return the model and the options of a run.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
 
 
 class RunRecord:
-    """A run as its fitted model reads it: a `pysgrld.models.fitted.Record`.
+    """Run in the form that its fitted model reads: a `pysgrld.models.fitted.Record`.
 
     Parameters
     ----------
@@ -134,29 +135,29 @@ class RunRecord:
 
     @property
     def step(self) -> int:
-        """Number of completed training iterations."""
+        """Return the number of completed training iterations."""
         checkpoint = self._checkpoint()
         plan = plan_in(checkpoint.arrays)
         return plan.begun if plan else checkpoint.step
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """All arrays of the checkpoint, by name."""
+        """Return all arrays of the checkpoint, by name."""
         return self._checkpoint().arrays
 
     @property
     def place(self) -> str:
-        """Name of the checkpoint, for messages."""
+        """Return the name of the checkpoint, for messages."""
         return str(self._checkpoint().path)
 
     def is_copied(self, name: str) -> bool:
-        """Return True if each access to this array of the checkpoint returns a copy."""
+        """Return True if each access to an array of the checkpoint returns a new copy."""
         arrays = self._checkpoint().arrays
         return isinstance(arrays, JoinedArrays) and arrays.is_large(name)
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
-    """Read a stored sample: matrices by name, with one row per topic (``phi``: K x V).
+    """Read a stored sample, as matrices by name that have one row per topic (``phi``: K x V).
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
 def check_shapes(
     parts: Mapping[str, Array], shapes: Mapping[str, tuple[int, int]], place: str
 ) -> None:
-    """Check that a stored sample has all matrices of this model, with the right shapes.
+    """Check that a stored sample has all matrices of its model, with the right shapes.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def check_shapes(
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
-    """Open the stored corpus used to train a run; return None if it is gone.
+    """Open the stored corpus on which a run was trained, or return None if the corpus is gone.
 
     Parameters
     ----------
@@ -226,9 +227,11 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     Corpus or None
         The corpus, open for reading.
     """
-    from pysgrld.corpus import Corpus  # imported here, because topics are read without it
+    # The import is here because topics can be read without a corpus.
+    from pysgrld.corpus import Corpus
 
-    # the corpus may be in the run's folder, or in the parent folder of chains or of a search
+    # The corpus may be in the run's folder, or in a folder above it that has several chains or a
+    # search.
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if corpus_path := run.config.get("command", {}).get("corpus"):
         places.append(Path(corpus_path))
@@ -247,7 +250,7 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the message that the training corpus is missing or damaged; it states the path.
+    """Return the message that the training corpus is missing or damaged, with its path.
 
     Parameters
     ----------
@@ -268,7 +271,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return the parts of held-out documents, with the time slices stored with them.
+    """Return the two parts of held-out documents with the time slices that are stored for them.
 
     Parameters
     ----------

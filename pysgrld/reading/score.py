@@ -1,4 +1,4 @@
-"""Scores of a run: the running average on its held-out documents, or samples on other documents."""
+"""Scores of a run: the running average on held-out documents, or scores of other documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.types import Key
 
 
 class Evaluation(NamedTuple):
-    """A run's scores on held-out documents.
+    """Scores of a run on held-out documents.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Evaluation(NamedTuple):
     own_words: OwnWords | None = None
 
     def beside(self) -> dict[str, Estimate]:
-        """Return the scores to show next to the average score, by name."""
+        """Return the scores that are shown next to the average score, by name."""
         kind, scores = self.kind, {}
         if self.samples:
             scores[kind.point] = self.point
@@ -91,7 +91,7 @@ class Evaluation(NamedTuple):
         return scores
 
     def record(self) -> dict[str, Any]:
-        """Return all values by name, in a form for JSON."""
+        """Return all values by name, in a form that JSON can represent."""
         kind = self.kind
         scores = {kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram}
         if self.chains > 1:
@@ -131,7 +131,7 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words, and split them like the run's held-out documents.
+    """Read other documents over the run's words, and split them into observed and held-out tokens.
 
     A warning is logged if the run was trained on these documents.
 
@@ -169,9 +169,9 @@ def held_out_of(
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read documents that are already split, into two corpora with the same rows.
+    """Read two corpora, one with observed parts of documents, one with their held-out parts.
 
-    Only the run's words are counted.
+    Row i of both corpora belongs to document i. Only the run's words are counted.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
-    """Return the scores of a run, and of its chains pooled, on the run's held-out documents.
+    """Return the scores of a run, and of several chains pooled, on the run's held-out documents.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
 
 
 def own_scorer(results: Results) -> Scorer:
-    """Return the scorer of the run's held-out documents, with its running average.
+    """Return the scorer of the run's held-out documents, which contains its running average.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def score(
     tell: Callable[[int], None] = lambda done: None,
     further_chains: Sequence[Results] = (),
 ) -> Evaluation:
-    """Return the score of a run's stored samples on other documents.
+    """Score the stored samples of a run on other documents.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def score(
         for step in chain.kept():
             try:
                 sample = chain.read_sample(step)
-            except MissingInputError:  # training has deleted this sample in the meantime
+            except MissingInputError:  # Training has deleted this sample in the meantime.
                 continue
             draw = chain.fitted.draw_of(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)
@@ -316,7 +316,7 @@ def score(
 def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
-    """Return a run's evaluation, given the scorers of its chains, the first chain's first."""
+    """Return the evaluation of a run, given the scorers of its chains in order."""
     scorer, step = scorers[0], results.fitted.record.step
     topics = at_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), topics)

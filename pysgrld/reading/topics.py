@@ -1,4 +1,4 @@
-"""Topics of a run as they are shown: words, weights and coherence."""
+"""Topics of a run in the form in which they are shown: words, weights and coherence."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
-#: Effective sample size below which a bound is called rough.
+#: Minimum effective sample size of a word's probability for precise bounds; below it, a bound is
+#: called rough.
 _ENOUGH = 100.0
-#: Number of a topic's first words from which coherence and distinctiveness are computed.
+#: Number of a topic's first words from which its coherence and its distinctiveness are computed.
 _WORDS = 10
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with its probability's interval if enough samples are stored.
+    """Top word of a topic, with the interval of its probability if enough samples are stored.
 
     Attributes
     ----------
@@ -42,12 +43,12 @@ class Word(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """True if the effective sample size is too small for precise bounds."""
+        """Return True if the effective sample size is too small for precise bounds."""
         return self.ess is not None and self.ess < _ENOUGH
 
 
 class Topic(NamedTuple):
-    """A topic as it is shown.
+    """Topic in the form in which it is shown: number, name, words, weight and coherence.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Topic(NamedTuple):
 def topics_of(
     results: Results, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
 ) -> list[Topic]:
-    """Describe a layer's topics, by decreasing weight.
+    """Return the topics of a layer in order of decreasing weight, with their words and coherence.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def topics_of(
             )
             for i, w in enumerate(top[k].tolist())
         )
-        # a unit vector points away from the words with its lowest entries
+        # The words with the lowest entries are the ones from which a unit vector points away.
         least = words[-1].probability
         lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
         against = tuple(

@@ -1,4 +1,4 @@
-"""Detection of inactive topics, which suggest that there are too many topics."""
+"""Detection of inactive topics, which suggest that the number of topics is too great."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ HARDLY = 0.15
 #: the average weight and similarities of 0.73 to 0.88; topics of real corpora at K = 20 have more
 #: than 0.5 of the average weight, and similarities below 0.65.
 LIGHT, COPY = 0.5, 0.75
-#: Number of words over which similarities are summed in a block.
+#: Number of words over which similarities are summed at a time.
 _WORDS = 4_096
-#: Minimum number of topics, and maximum number of topics x words, for the remark on inactive topics
-#: at the end of training; the memory plan has no room for larger ones.
+#: Minimum number of topics for the remark on inactive topics at the end of training. Then: maximum
+#: number of topics x words for it, because the memory limit has no room for larger matrices.
 FEWEST, MOST_CELLS = 20, 1 << 22
 
 
 class Use(NamedTuple):
-    """A layer's inactive topics, and the remark about them.
+    """Inactive topics of a layer, and the remark about them.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Use(NamedTuple):
 
 
 def use_of_topics(results: Results, weights: Sequence[float | None], layer: int = 0) -> Use:
-    """Return a layer's inactive topics, and the remark about them.
+    """Return the inactive topics of a layer, and the remark about them.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
 
 
 def copies(phi: Array, weights: Array) -> Array:
-    """Return a mask of light topics that are copies of a topic that is not itself a copy, (K,).
+    """Return a mask, (K,), that is True for each topic of low weight that copies another topic.
 
     Parameters
     ----------
@@ -92,9 +92,10 @@ def copies(phi: Array, weights: Array) -> Array:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark about inactive topics in a run that has just ended.
+    """Return the remark about inactive topics in a run that has ended, or None.
 
-    Return None if all topics are active, or the run has too few topics or too many topics x words.
+    It is None if all topics are active, or if the run has too few topics or too many topics x
+    words.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def remark_at_the_end(results: Results) -> str | None:
 
 
 def advice(noun: str, few: int, topics: int) -> str:
-    """Return the remark about the given number of inactive topics.
+    """Return the remark about a given number of inactive topics.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def advice(noun: str, few: int, topics: int) -> str:
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # by rounding, the advised number is not below the current one
+    if better >= topics:  # Because of rounding, the advised number is not below the current one.
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} hardly used; try -k {better}, or 'sgmc search'"

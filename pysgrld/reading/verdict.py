@@ -1,4 +1,4 @@
-"""Explanation in sentences of a comparison of chains: the `verdict` of a `Diagnosis`."""
+"""Explanation in sentences of how well several chains agree: the `verdict` on a `Diagnosis`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pysgrld.reading.diagnosis import MIXED, Diagnosis, MatchedTopic, is_mixed, 
 from pysgrld.run import chains_of
 from pysgrld.types import QUIET, wider
 
-#: Effective sample size over all chains below which estimates are rough (Vehtari et al. 2021).
+#: Minimum effective sample size over all chains for precise estimates (Vehtari et al. 2021).
 ENOUGH = 400
-#: Contraction (`Diagnosis.contraction`) above which Langevin steps do not converge.
+#: Maximum contraction (`Diagnosis.contraction`) with which Langevin steps converge.
 STABLE = 2.0
-#: Minimum number of samples per chain for a statement on whether the chain still drifts.
+#: Minimum number of samples per chain from which the verdict judges whether a chain still drifts.
 FEW = 50
-#: A chain is short if the last iteration common to all chains is below this fraction of the longest
-#: chain's last iteration.
+#: A chain is called short if the last iteration that all chains have is below this fraction of the
+#: longest chain's last iteration.
 SHORT = 0.7
-#: Maximum number of topics listed in a sentence.
+#: Maximum number of topics that a sentence lists.
 LISTED = 20
 
 
 class Judgement(NamedTuple):
-    """A sentence of a verdict; ``good`` is True for good news, False for bad, else None."""
+    """Sentence of a verdict; ``good`` is True for good news, False for bad news, else None."""
 
     good: bool | None
     sentence: str
 
 
 def verdict(d: Diagnosis) -> list[str]:
-    """Return a verdict in plain sentences: how well the chains agree, and advice.
+    """Return the verdict on a comparison: sentences on how well the chains agree, and advice.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def verdict(d: Diagnosis) -> list[str]:
 
 
 def judgements(d: Diagnosis) -> list[Judgement]:
-    """Return the sentences of `verdict`, each marked as good news, bad news or neither.
+    """Return the sentences of `verdict`, each marked as good news, as bad news or as neither.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
 
 
 def longer(d: Diagnosis) -> list[str]:
-    """Return commands that double the chains' training, if `verdict` advises that.
+    """Return commands that double the length of the chains, if `verdict` advises longer chains.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def longer(d: Diagnosis) -> list[str]:
 
 
 def _untold(d: Diagnosis) -> bool:
-    """Return True if there are too few draws for any R-hat."""
+    """Return True if there are too few samples to compute any R-hat."""
     rhats = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
     if d.prediction is not None:
         rhats.append(d.prediction.measure.rhat)
@@ -230,7 +230,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """A sentence of advice, a flag for longer training, and a flag for a good result."""
+    """Sentence of advice, True if it advises longer training, and True if the result is good."""
 
     sentence: str
     longer: bool = False
