@@ -1,1 +1,1 @@
-"""Topic models, each in a folder of its own and registered in `pysgrld.models.table`."""
+"""Topic models, each in its own folder and registered in `pysgrld.models.table`."""

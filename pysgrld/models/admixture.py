@@ -1,9 +1,9 @@
-"""Reading trained admixtures, which are models whose documents have proportions of topics.
+"""Reading of trained admixtures, which are models in which documents have topic proportions.
 
-Proportions are inferred under one draw of the topics, or their mean. Draws of documents continue
-over stored samples of the topics: a document's Gibbs chain continues from sample to sample, and
-only the last sweep for each sample is used. Each draw is therefore one point of the joint posterior
-of proportions and tokens' topics.
+Proportions of documents are inferred given one draw of the topics, or given the mean of the topics.
+Draws of documents continue over stored samples of the topics: a document's Gibbs chain continues
+from sample to sample, and only the last sweep for each sample is used. Each draw is therefore one
+point of the joint posterior of proportions and tokens' topics.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
-#: Number of documents inferred at a time, which bounds the memory.
+#: Number of documents with proportions inferred at a time, which limits the memory.
 BLOCK = 4096
 
 
 class AdmixtureFitted(BlockFitted):
-    """A trained run of an admixture, whose documents have topic proportions; scored by completion.
+    """A trained run of an admixture, a model in which documents have topic proportions.
 
     Parameters
     ----------
@@ -58,8 +58,9 @@ class AdmixtureFitted(BlockFitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Infer the topic proportions of documents, (n, K) float64; rows sum to 1.
 
-        A document that is too long for the counts of all kept sweeps is read separately, and only its
-        last sweep is used, so that no document's result depends on its neighbours.
+        A document that is too long for the counts of all kept sweeps is read separately, and only
+        its last sweep is used. The result of a document therefore does not depend on other
+        documents.
 
         Parameters
         ----------
@@ -92,7 +93,7 @@ class AdmixtureFitted(BlockFitted):
         return reader.theta(key, parts, Visiting.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
-        """Return a reader of documents over the words that occur in them, and the (one or more) words."""
+        """Return a reader of documents, and the words that occur in them (at least one)."""
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         own_batch = Documents(batch.indptr, batch.indices, batch.counts)
@@ -135,7 +136,7 @@ class AdmixtureFitted(BlockFitted):
             yield reader.draw(key, self.draw_of(sample, words), layer)
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Draw each token's topic given the current topics; the last of several sweeps is returned."""
+        """Draw each token's topic by several Gibbs sweeps, given the current topics."""
         options = self.record.options
         check_lengths(documents.lengths, 1, "document", ids)
         reader, words = self._reader(documents, ids)
@@ -143,10 +144,11 @@ class AdmixtureFitted(BlockFitted):
         return reader.token_topics(key, at_words(self.current, words), layer)
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet prior's parameters for documents' proportions, (K,).
+        """Return the Dirichlet parameters of the prior of documents' proportions, (K,).
 
         For a learned alpha, return its posterior mean, or the current alpha without samples. Return
-        None if the model has no alpha: its prior is not Dirichlet, and `weights` subtracts no prior.
+        None if the model has no alpha: the prior is then not a Dirichlet distribution, and
+        `weights` subtracts no prior.
         """
         if not hasattr(self.record.options, "alpha"):
             return None
@@ -158,7 +160,8 @@ class AdmixtureFitted(BlockFitted):
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the expected share of each topic among the given documents' tokens, (K,).
 
-        The mean topics are used, and the prior's part is subtracted. Return None without documents.
+        The mean topics are used, and the part of the prior in the proportions is subtracted. Return
+        None without documents.
         """
         training = documents()
         if training is None:
@@ -178,5 +181,5 @@ class AdmixtureFitted(BlockFitted):
         return share / share.sum() if share.sum() else None
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Return a scorer of this run's draws on documents."""
+        """Return a scorer of this run's draws on held-out documents."""
         return Completion(held_out, self.readers, self.threads)

@@ -1,4 +1,4 @@
-"""A trained run whose topics are blocks of a `pysgrld.chain.blocks` chain, for any documents."""
+"""Reading of trained runs with a chain of `pysgrld.chain.blocks`, for any kind of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run whose topics are blocks of a chain; each model adds methods for documents.
+    """A trained run of a `BlockChain`; the subclass of a model adds methods for documents.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: Names of the blocks that are priors of other blocks, each with the other block's name.
+        #: Name of each block that is a prior of another block, with the name of the other block.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # noise of equal size for all words does not speed up words that a topic does not use
+        # Noise of equal size for all words does not speed up words that a topic does not use.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -69,7 +69,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap that extends stored draws to similar texts; None without replicates.
+        """Transformation of stored draws into draws for similar texts; None without replicates.
 
         Raises
         ------
@@ -82,14 +82,14 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform the stored sample of an iteration into a draw for similar texts."""
+        """Transform a stored sample into a draw for similar texts; ``step`` is its iteration."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a stored sample; topics stored as counts are drawn again.
+        """Return the matrices of a stored sample; if it has only counts, draw the topics again.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the latest checkpoint, or else the Gibbs refinement's last draw if there is one."""
+        """The draw of the latest checkpoint, or the last draw of a Gibbs refinement."""
         if self.exact:
             with placed(self.record.place):
                 last = self.as_matrices(last_draw(self.record.arrays))
@@ -128,7 +128,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def samples(self) -> int:
-        """Number of posterior samples averaged in `mean`."""
+        """Number of posterior samples in the average that `mean` returns."""
         with placed(self.record.place):
             averages = averages_in(averaged(self.record.arrays))
         return averages.samples if averages.sums else 0
@@ -169,14 +169,14 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample as a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words or for all words if None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
         return by_word(sample, self.blocks)
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return a layer's topics as distributions over words in a stored sample, (K, V)."""
+        """Return the topics of a layer in a stored sample as distributions over words, (K, V)."""
         if layer == 0:
             return sample[self.blocks[0].name]
         phi = self.over_words(self.draw_of(sample), layer)
@@ -184,13 +184,13 @@ class BlockFitted(Fitted):
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
-        del layer  # there is one layer
+        del layer  # The model has one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the learned priors by option: posterior means, or current values if without samples."""
+        """Return the values of learned priors by option: posterior means, else current values."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {
@@ -203,11 +203,13 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process; the step size is multiplied by it."""
+        """Rate of an average topic's stochastic process, by which the step size is multiplied."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return each topic's r_k = h (N_k + V eta) / s_k under Langevin steps, else an empty tuple.
+        """Return the fraction h (N_k + V eta) / s_k of each topic that a Langevin step replaces.
+
+        The tuple is empty for other samplers.
 
         s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the
         number of tokens of the topic.

@@ -1,4 +1,4 @@
-"""The options that a user chose for a training run, before defaults are resolved for a corpus."""
+"""Options that the user has chosen for training, before the defaults of other options are added."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pysgrld.samplers import Sampler
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """Options of one start of training: where the run is, its resources, and when it ends."""
+    """Options of a single start of training, such as the run directory and its resources."""
 
     out: str | None = None
     resume: str = "auto"
@@ -30,7 +30,7 @@ class StartOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HoldOutOptions:
-    """Options that determine the held-out documents."""
+    """Options that determine which documents are held out."""
 
     holdout: int | float | None = None
     holdout_corpus: str | None = None
@@ -42,7 +42,7 @@ class HoldOutOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Options of corpus, chain and budget that are read before all others."""
+    """Options of corpus, chain and budget that are needed before the defaults are known."""
 
     corpus_size: int | None = None
     shuffle_buffer: int | None = None
@@ -54,7 +54,7 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class Choices:
-    """Options chosen by the user, after parsing; `resolve` adds the defaults of all others.
+    """Options that the user has chosen; `resolve` adds the defaults of all other options.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class Choices:
             chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
             parts[name] = kind(**chosen)
         parts["of_reading"] = {n: v for n, v in self.values.items() if CorpusOptions.among([n])}
-        vars(self).update(parts)  # the object does not change afterwards
+        vars(self).update(parts)  # The object does not change afterwards.
 
     @property
     def reading(self) -> CorpusOptions:
-        """Options for reading the corpus, with the column of times if the model needs it."""
+        """Options for reading the corpus, including the column of times if the model needs it."""
         column = self.time
         return CorpusOptions.of(self.of_reading).keeping(column and column[0])
 
@@ -116,7 +116,7 @@ class Choices:
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """Pairs of an option's name and the file that the option names."""
+        """Pairs of the name of an option and the file that is the value of the option."""
         named = [(name, str(v)) for name, v in self.values.items() if OPTIONS[name].names_file]
         lists = str(self.values.get("stop-words", "none")).split(",")
         return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
@@ -129,7 +129,7 @@ class Choices:
         UsageError
         """
         check_usage(self.values)
-        # this raises an error for conflicts with a preset or another default
+        # This raises an error for conflicts with a preset or with another default.
         self.resolve(_ANY_CORPUS)
 
     def check_shared(self) -> None:
@@ -152,22 +152,22 @@ class Choices:
         return resolve(self.values, facts)
 
     def updated(self, later: Choices) -> Choices:
-        """Return these options, overridden by later options."""
+        """Return the options of this object and of ``later``, which has priority."""
         return Choices({**self.values, **later.values})
 
     def changed(self, **values: Any) -> Choices:
-        """Return these options with changed values; argument names have ``_`` in place of ``-``."""
+        """Return these options with changed values; names of arguments have ``_`` for ``-``."""
         return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
 
     def without(self, names: Container[str]) -> Choices:
-        """Return these options without those with the given command-line names."""
+        """Return these options, except the options with the given names."""
         return Choices({name: v for name, v in self.values.items() if name not in names})
 
     def without_preset(self) -> Choices:
-        """Return these options without the values that a preset set."""
+        """Return these options, except the values that come from a preset."""
         preset = preset_of(self.values.get("preset"), self.values.get("algo"))
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 
 
-#: Facts of a corpus, for checks that are independent of the corpus.
+#: Facts of an arbitrary corpus, for checks that do not depend on the corpus.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)

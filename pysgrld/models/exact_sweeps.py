@@ -1,4 +1,4 @@
-"""The option --exact-sweeps of models with a Gibbs refinement: its checks and its default.
+"""The option --exact-sweeps for models with a Gibbs refinement, and its default.
 
 No NumPy here: help must be instant.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import integer
 
-#: Exact chains follow training by default if they need at most this number of bytes.
+#: Maximum memory in bytes with which exact chains follow training by default.
 EXACT_BYTES = 2 << 30
 
 EXACT_SWEEPS = Option(
@@ -23,7 +23,7 @@ EXACT_SWEEPS = Option(
 
 
 def usual_exact(need: int, *, possible: bool) -> int | str:
-    """Return the default number of Gibbs sweeps, 0 if these are impossible or need too much memory.
+    """Return the default number of Gibbs sweeps: 0 if impossible, or if they need too much memory.
 
     Parameters
     ----------
@@ -36,11 +36,12 @@ def usual_exact(need: int, *, possible: bool) -> int | str:
 
 
 def exact_bytes(facts: Facts, chain_bytes: int) -> int:
-    """Return the bytes of exact chains: documents, token topics, and topics over words.
+    """Return the bytes of the exact chains of a Gibbs refinement.
 
-    The topics of one chain are copied, to be read while the chains continue. A replicate has topics,
-    their mean, counts twice, and 63 % of the documents, with 36 bytes per token: for the document,
-    the token's topic, its weight, and the cell of its word with and without the topic.
+    They are needed for documents, token topics, and topics over words. The topics of one chain are
+    copied, to be read while the chains continue. A replicate has topics, their mean, counts twice,
+    and 63 % of the documents, with 36 bytes per token: for the document, the token's topic, its
+    weight, and the cell of its word with and without the topic.
 
     Parameters
     ----------

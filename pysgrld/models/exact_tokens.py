@@ -1,4 +1,4 @@
-"""Chains of a Gibbs refinement for documents with token topics, given any sampler of phi."""
+"""Chains of a Gibbs refinement for models in which each token has a topic."""
 
 from __future__ import annotations
 
@@ -23,16 +23,20 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
-#: Number of top words of each topic, and of documents, with a recorded effective sample size.
+#: Number of top words of each topic for which an effective sample size is recorded, and number of
+#: documents for which it is recorded.
 WORDS, DOCUMENTS = 10, 100
-#: Maximum number of values in the rows of watched words that are read together.
+#: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: First of the bits that hold the exact chain's number, within the iteration of a random key.
+#: First of the bits for the number of an exact chain, within the iteration of a random key.
 _NUMBER = 56
 
 
 class Watched:
-    """Recorded quantities: topics' shares, probabilities of their top words, shares in documents.
+    """Choice of the quantities for which effective sample sizes are computed.
+
+    They are the shares of topics, the probabilities of topics' top words, and the shares of topics
+    in documents.
 
     Parameters
     ----------
@@ -41,8 +45,8 @@ class Watched:
     batch : Minibatch
         All documents.
     block : Block
-        The topics over words. If they have rows in several slices, a word is watched in the slice in
-        which it is most probable.
+        The topics over words. If topics have rows in several slices, a word is monitored in the
+        slice in which it is most probable.
 
     Attributes
     ----------
@@ -51,9 +55,9 @@ class Watched:
     topics : (K * n,) int64
         The topic of each row.
     documents : (m,) int64
-        Positions of the watched documents in the batch.
+        Positions of the monitored documents in the batch.
     topic : (m,) int64
-        The watched topic of each of these documents.
+        The monitored topic of each of these documents.
     top : (K, W) int64
         The top words of each topic, the most probable first.
     """
@@ -79,7 +83,7 @@ class Watched:
 
 
 class ExactTokens(ExactChain):
-    """A Gibbs-refinement chain; a model defines its blocks, its sweep, and its draws of words.
+    """A chain of a Gibbs refinement; the subclass of a model defines blocks and sweeps.
 
     Parameters
     ----------
@@ -89,14 +93,15 @@ class ExactTokens(ExactChain):
         All documents.
     watched : Watched
     chain : BlockChain
-        The training chain from which it continues.
+        The training chain from which this chain continues.
     number : int
         Number of this chain among the chains of the refinement, from 0.
     """
 
     #: Name of the exact sampler.
     algo: ClassVar[str]
-    #: True if topics over words follow from the tokens' topics, so that checkpoints omit them.
+    #: True if the topics of tokens determine the topics over words, so that checkpoints omit the
+    #: topics over words.
     follow: ClassVar[bool] = False
 
     def __init__(
@@ -122,16 +127,16 @@ class ExactTokens(ExactChain):
     @staticmethod
     @abstractmethod
     def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
-        """Return the blocks and the single-threaded documents for a chain that continues another."""
+        """Return the blocks and the sampler of documents, for a chain that continues ``chain``."""
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """The blocks whose states are stored, because token topics do not determine them."""
+        """The blocks that checkpoints store, because tokens' topics do not determine them."""
         return self.upper if self.follow else self.blocks
 
     @property
     def key(self) -> Key:
-        """The address of the next iteration's random numbers, which no other chain uses."""
+        """Key of the next iteration's random numbers; no other chain has this key."""
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
     @property
@@ -140,7 +145,7 @@ class ExactTokens(ExactChain):
         return self._watched.top
 
     def topics_of_tokens(self, documents: Int64s) -> Int32s:
-        """Return the concatenated token topics of the given documents."""
+        """Return the topics of the tokens of the given documents, one document after the other."""
         z, token_ptr = self._tokens.z, self._tokens.token_ptr
         assert z is not None
         assert token_ptr is not None
@@ -150,14 +155,17 @@ class ExactTokens(ExactChain):
         """Draw initial topics for all tokens, given a draw of the training chain."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
-        self.step = 1  # random numbers of step 0 are used up
+        self.step = 1  # The random numbers of step 0 are used up.
 
     @abstractmethod
     def watched_words(self) -> Doubles:
-        """Return a draw of the watched top words' probabilities, (K * n,)."""
+        """Return a draw of the probabilities of the monitored top words, (K * n,)."""
 
     def _watched_phi(self) -> Doubles:
-        """Return phi of each watched word in its topic, (K * n,), from some rows at a time."""
+        """Return phi of each monitored word in its topic, (K * n,).
+
+        Some rows are read at a time.
+        """
         state, rows = self.states[self.topics.name], self._watched.rows
         phi, step = np.empty(len(rows)), max(1, _CELLS // self.topics.shape[1])
         for begin in range(0, len(rows), step):
@@ -167,7 +175,10 @@ class ExactTokens(ExactChain):
         return phi
 
     def watched(self) -> dict[str, Doubles]:
-        """Return the watched quantities: topic shares, top-word probabilities, shares in documents."""
+        """Return the current values of the monitored quantities, by name.
+
+        They are topic shares, probabilities of top words, and topic shares in documents.
+        """
         k, watched, z, ptr = (
             self.topics.shape[1],
             self._watched,
@@ -192,7 +203,7 @@ class ExactTokens(ExactChain):
         }
 
     def as_it_stands(self) -> Self:
-        """Return a copy to read while this chain continues; the copy cannot sweep."""
+        """Return a copy that can be read while this chain continues; the copy cannot sweep."""
         twin = copy(self)
         twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None
@@ -201,7 +212,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return all tokens' topics, in the smallest integer type, and the arrays of the blocks."""
+        """Return the topics of all tokens, in the smallest integer type, and arrays of blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"
@@ -212,7 +223,7 @@ class ExactTokens(ExactChain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the chain from its `arrays`, which include the number of visits.
+        """Restore the chain from its `arrays`, which include the number of iterations.
 
         Raises
         ------
@@ -232,7 +243,7 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return the iteration in a sweep's random key, which differs from any other chain's.
+    """Return the iteration for the random key of a sweep, such that no other chain has the key.
 
     Parameters
     ----------
@@ -266,7 +277,7 @@ def chains_from(
     options : Resolved
         Options of training.
     run_on : RunOn
-        Its `waiting` is called before each chain starts.
+        The callback `waiting` is called before each chain starts.
     start : bool
         Whether tokens get their initial topics; if not, the chains will be restored.
     """

@@ -1,4 +1,4 @@
-"""Reading a trained run: the base class of the trained runs of all models.
+"""Base class of trained runs that are opened for reading, for all models.
 
 `Fitted` declares the methods that reading, scoring and comparing need, and has the implementations that
 most models share; `pysgrld.models.block_fitted` adds methods for models with blocks of a chain.
@@ -39,12 +39,12 @@ from pysgrld.types import (
 
 #: Function that returns documents and their ids, or None if they are missing; it may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
-#: Stored samples, as pairs of an iteration and matrices by name.
+#: Stored samples, as pairs of the iteration and a mapping of names to matrices.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """The part of a run that its model reads, as plain values independent of the run's files.
+    """The values of a run that its model reads, without access to the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -79,11 +79,11 @@ class Record(Protocol):
         """Name of the checkpoint, for messages."""
 
     def is_copied(self, name: str) -> bool:
-        """Return True if each access to this array of the checkpoint returns a copy."""
+        """Return True if each access to the given array of the checkpoint returns a copy."""
 
 
 class Node(NamedTuple):
-    """A topic, and those topics of the layer below that it uses most.
+    """A topic in a tree, with the topics of the layer below that it uses most.
 
     Attributes
     ----------
@@ -109,9 +109,10 @@ class Node(NamedTuple):
 
 
 class Fitted(ABC):
-    """A trained run, for reading: topics, proportions, scores. Layers are counted from 0.
+    """A trained run that is opened for reading; the base class for all models.
 
-    A draw has the arrays that documents read at an iteration, by name and word-major.
+    A draw has the arrays that documents read at an iteration, by name and word-major. Layers are
+    counted from 0.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Return the Gibbs refinement that made the draws, or None without one."""
+        """Plan of the Gibbs refinement that made the draws, or None without a refinement."""
         try:
             plan = plan_in(self.record.arrays)
         except CheckpointError:
@@ -178,16 +179,16 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap that extends stored draws to similar texts; None without replicates."""
+        """Transformation of stored draws into draws for similar texts; None without replicates."""
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform the stored sample of an iteration into a draw for similar texts."""
+        """Transform a stored sample into a draw for similar texts; ``step`` is its iteration."""
         del step
         return sample
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a stored sample; topics stored as counts are drawn again.
+        """Return the matrices of a stored sample; if it has only counts, draw the topics again.
 
         Raises
         ------
@@ -198,11 +199,12 @@ class Fitted(ABC):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are samples of the exact posterior, which holds only for exact samplers.
+        """Whether draws are from the exact posterior, and not from an approximation.
 
-        Minibatches, and documents that start afresh, shift the means of topics away from the
-        posterior means, by more than the posterior's width even if the noise is small. Exact chains
-        that start from shifted topics need some hundred sweeps to forget the shift.
+        Minibatches, and documents that start afresh in each iteration, shift the means of topics
+        away from the posterior means, by more than the posterior's width even if the noise is
+        small. Exact chains that start from shifted topics need some hundred sweeps to forget the
+        shift.
         """
         converged = self.exact is not None and self.exact.converged
         return self.draws and (self.sampler.whole_corpus or converged)
@@ -217,11 +219,11 @@ class Fitted(ABC):
     @property
     @abstractmethod
     def current(self) -> Draw:
-        """The draw at the latest checkpoint."""
+        """The draw of the latest checkpoint."""
 
     @property
     def samples(self) -> int:
-        """Number of posterior samples averaged in `mean`."""
+        """Number of posterior samples in the average that `mean` returns."""
         return 0
 
     @property
@@ -241,24 +243,28 @@ class Fitted(ABC):
 
     @abstractmethod
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the required shapes of a stored sample's matrices, by name."""
+        """Return the required shapes of the matrices in a stored sample, by name."""
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample as a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words or for all words if None."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return a layer's topics as distributions over words in a stored sample, (K, V)."""
+        """Return the topics of a layer in a stored sample as distributions over words, (K, V)."""
 
     @abstractmethod
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return a layer's topics over words, (V, Kp) float32; columns from K on are 0."""
+        """Return the topics of a layer as distributions over words, (V, Kp) float32.
+
+        Columns from K on are 0.
+        """
 
     def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
-        """Return iterations of at most ``most`` stored samples, evenly spaced, including the last.
+        """Return the iterations of at most ``most`` stored samples, evenly spaced.
 
-        After Gibbs refinement, each of its chains has equally many, as the chains take turns.
+        The last sample is included. After a Gibbs refinement, each of its chains has equally many
+        samples, because the chains take turns.
 
         Parameters
         ----------
@@ -274,12 +280,12 @@ class Fitted(ABC):
     def samples_for_new(
         self, steps: Sequence[int], read: Callable[[int], Mapping[str, Array]]
     ) -> Samples:
-        """Yield the samples of topics given which new documents are drawn.
+        """Yield the samples of topics that are used to draw the proportions of new documents.
 
-        They are the stored samples; for draws of Gibbs refinement, each is replaced by their mean. In
-        a single draw, the probabilities of words with few tokens vary much. A new document would
-        assign its words to whichever topics happen to have more of them, while the topics of a
-        training document influenced the draw.
+        The samples are the stored samples. After a Gibbs refinement, each sample is replaced by the
+        mean of all samples. In a single draw, the probabilities of words with few tokens vary much.
+        A new document would assign its words to whichever topics happen to have more of them, while
+        the topics of a training document influenced the draw.
 
         Parameters
         ----------
@@ -297,12 +303,12 @@ class Fitted(ABC):
 
     @abstractmethod
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return documents' proportions of a layer's topics, (n, K); rows sum to 1."""
+        """Return the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
 
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw documents' proportions and token counts of a layer's topics, once per sample.
+        """For each sample, draw the proportions and token counts of a layer's topics in documents.
 
         A document's draws depend on its counts, its id and the samples, not on other documents.
 
@@ -314,7 +320,7 @@ class Fitted(ABC):
         raise UsageError(f"documents of {self.kind} have no draws of topics")
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Draw each token's topic in documents, (N,), given the draw at the latest checkpoint.
+        """Draw the topic of each token in documents, (N,), given the draw of the latest checkpoint.
 
         Tokens of one entry of the documents are adjacent. A document's topics depend on its counts
         and its id, not on other documents.
@@ -330,41 +336,44 @@ class Fitted(ABC):
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return each topic's share of the corpus, (K,).
 
-        If the model has no weights of topics, they are computed from training documents. Return None
-        without documents.
+        If the model has no weights of topics, the shares are computed from training documents.
+        Return None without documents.
         """
 
     @abstractmethod
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Return a scorer of this run's draws on documents."""
+        """Return a scorer of this run's draws on held-out documents."""
 
     # ---- priors
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the proportions' Dirichlet parameters, (K,), or None if their prior is another one."""
+        """Return the Dirichlet parameters of documents' proportions, (K,).
+
+        Return None if the prior is not a Dirichlet distribution.
+        """
         del layer
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter of topics over words: eta, or its mean if it is learned."""
+        """Return the Dirichlet parameter eta of topics over words; its mean if it is learned."""
         learned = self.learned()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
         return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the learned priors by option: posterior means, or current values if without samples."""
+        """Return the values of learned priors by option: posterior means, else current values."""
         return {}
 
     # ---- topics
 
     def shown(self, layer: int) -> Int64s:
-        """Return a layer's active topics, ascending."""
+        """Return the numbers of a layer's active topics in ascending order."""
         return np.arange(self.layers[layer])
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the time slices, from the earliest on; empty if topics do not change over time."""
+        """Names of the time slices, earliest first; empty if topics do not change over time."""
         return ()
 
     def in_slices(self, draw: Draw) -> Floats:
@@ -378,7 +387,7 @@ class Fitted(ABC):
         raise UsageError(f"topics of {self.kind} do not change with time")
 
     def slice_variances(self) -> Doubles:
-        """Return the prior variance of the logarithm of a word's weight in each time slice, (T,).
+        """Return the prior variance of a word's log weight in each time slice, (T,).
 
         Raises
         ------
@@ -388,11 +397,11 @@ class Fitted(ABC):
         raise UsageError(f"topics of {self.kind} do not change with time")
 
     def counts(self) -> Int64s | None:
-        """Count each component's training documents; None if documents have several topics."""
+        """Count the training documents of each component; None if documents have several topics."""
         return None
 
     def numbers(self) -> dict[str, int]:
-        """Return the latest checkpoint's metrics that are shown next to the score, by name."""
+        """Return the metrics of the latest checkpoint that are shown next to the score, by name."""
         return {}
 
     def beside(self) -> dict[str, Doubles]:
@@ -402,7 +411,7 @@ class Fitted(ABC):
     def tree(
         self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
     ) -> list[Node] | None:
-        """Return the tree of active topics from the top layer down, each with its first words.
+        """Return the tree of active topics from the top layer down, with the first words of topics.
 
         Return None if topics do not consist of other topics. Words are in the order of `first_words`.
         """
@@ -410,13 +419,13 @@ class Fitted(ABC):
         return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return quantities of a draw that do not depend on topic names, by keys of `titles`."""
+        """Return quantities that do not depend on topic labels, by keys of `titles`."""
         del draw, held_out
         return {}
 
     @property
     def word_order(self) -> WordOrder:
-        """The default order of a topic's words, which depends on the mean length of documents."""
+        """Default order of a topic's words, which depends on the mean length of documents."""
         if self.signed:
             return PROBABLE
         return default_order(self.record.documents, self.record.tokens)
@@ -448,7 +457,7 @@ class Fitted(ABC):
     def word_scorer(
         self, phi: Floats, at: int, order: WordOrder | None = None, totals: WordTotals | None = None
     ) -> WordScorer:
-        """Return the scorer of words in a layer's topics; for the parameters see `first_words`."""
+        """Return the scorer of words in a layer's topics; parameters are as in `first_words`."""
         order = self.word_order if order is None else order
         if self.signed:
             order = PROBABLE
@@ -458,7 +467,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's process; the step size is multiplied by it."""
+        """Rate of an average topic's stochastic process, by which the step size is multiplied."""
         return 1.0
 
     def step_size(self, step: int) -> float:
@@ -467,16 +476,16 @@ class Fitted(ABC):
         return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
     def noise(self, step: int) -> float | None:
-        """Return the factor by which minibatch noise inflates the draws' variance given the counts.
+        """Return the factor by which noise of minibatches inflates the variance of draws.
 
-        The factor is 1 for exact samplers, and None if it is not known.
+        The factor holds given the counts. It is 1 for exact samplers, and None if it is not known.
         """
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # an iteration visits all documents, and each continues from its last visit
+            # An iteration uses all documents, and each document continues from the last iteration.
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
@@ -484,7 +493,7 @@ class Fitted(ABC):
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Return the fraction of a deviation that a Langevin step removes, for each topic, (K,).
 
-        Steps are stable if it is below 2. It is empty for other samplers.
+        Steps are stable if the fraction is below 2. The tuple is empty for other samplers.
 
         Parameters
         ----------

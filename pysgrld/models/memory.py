@@ -1,4 +1,4 @@
-"""Estimated bytes of models of topics over words, for any kind of documents."""
+"""Estimates of the memory that models of topics over words need, for any kind of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 def of_topics(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the bytes for topics, a minibatch, current documents, and held-out documents.
+    """Return the bytes for topics, a minibatch, and documents in training and scoring, by purpose.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def of_topics(
     facts : Facts
     extent : Extent
     widths : tuple of int
-        Numbers of topics; the first is that of layer 1. Between scores, a held-out document keeps as
-        many values as their sum.
+        Numbers of topics; the first number is for layer 1. Between scores, a held-out document
+        keeps as many values as the sum of these numbers.
     """
     waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k

@@ -1,4 +1,4 @@
-"""All options of training: shared by all models, of one model, or of one sampler.
+"""All options of training: options of all models, of a single model, or of a single sampler.
 
 This module also interprets combinations of options: it finds the model, sampler and preset, and refuses
 contradictions.
@@ -29,9 +29,9 @@ PRESETS: dict[str, Preset] = {
 
 
 def _kind() -> dict[str, Option]:
-    """Return the options by which model, sampler and preset are chosen."""
+    """Return the options with which the user chooses model, sampler and preset."""
     first, *other_models = all_models()
-    # a sampler of only one model implies this model
+    # A sampler that only one model has implies this model.
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
         f"{model.name} with "
@@ -68,13 +68,13 @@ def _kind() -> dict[str, Option]:
 
 
 def _all() -> dict[str, Option]:
-    """Return all options in the order of the help: those of models, then those of training."""
+    """Return all options in the order of the help: options of models, then options of training."""
     options = _kind()
     shared = dict(SHARED)
-    for name, option in SHARED.items():  # help also shows the defaults of models
+    for name, option in SHARED.items():  # The help also shows the defaults of models.
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
-    # first in the help, because most users set no other option
+    # This option is the first in the help, because most users set no other option.
     options = {"topics": shared["topics"]} | options
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
@@ -89,14 +89,14 @@ def _all() -> dict[str, Option]:
 #: All options, by the name that the user types.
 OPTIONS: dict[str, Option] = _all()
 
-#: Options that may change from one start to the next: budget, resources, progress intervals,
-#: location.
+#: Names of options that may change from one start to the next: budget, resources, progress
+#: intervals, and location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
-#: Options without effect for samplers that use the whole corpus in each iteration.
+#: Names of options without effect for samplers that use the whole corpus in each iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
-#: Options refused for samplers that do not draw from the posterior.
+#: Names of options that are refused for samplers that do not draw from the posterior.
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
@@ -132,7 +132,7 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
 
 
 def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
-    """Return the sampler and the model chosen by options.
+    """Return the sampler and the model that the options of the user select.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
 
 
 def check_usage(settings: Mapping[str, Any]) -> None:
-    """Raise an error for options that contradict each other, or that sampler or model do not use.
+    """Raise an error for options that contradict each other, or that sampler or model do not have.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         The message names the first wrong option.
     """
     sampler, model = kind_of(settings)
-    # options of particular samplers are refused for other samplers
+    # Options that only some samplers have are refused for other samplers.
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:
@@ -256,7 +256,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
 
 
 def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """Yield the contradictions between shared options, held-out documents last."""
+    """Yield messages about contradictions between options that all models share."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
     sweeps = settings.get("sweeps")

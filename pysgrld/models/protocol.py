@@ -1,4 +1,4 @@
-"""The interface of a model; each model is a row of `pysgrld.models.table.MODELS`.
+"""Base class of models, and classes of the facts and resources that models receive.
 
 No NumPy here, nor in the ``declared`` modules of models: help lists their options and must be instant.
 """
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pysgrld.models.fitted import Fitted
     from pysgrld.types import Documents, Int64s
 
-#: A model's own class of resolved options.
+#: Type of a model's class of resolved options.
 R = TypeVar("R", bound=Resolved)
 
-#: A paper's published settings as defaults; settings under "algos" apply to one of its algorithms
-#: only.
+#: Published settings of a paper, which are used as defaults. Settings under "algos" apply to only
+#: one of the paper's algorithms.
 Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes that memory depends on, in addition to the totals of the corpus.
+    """Sizes of documents and of processes on which memory depends, in addition to the corpus.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Extent(NamedTuple):
 
 
 class CorpusFacts(NamedTuple):
-    """Facts about the training corpus that a model receives in addition to minibatches.
+    """Sizes of the training corpus, which a model receives in addition to minibatches.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RunOn(NamedTuple):
 
 
 class Model(ABC, Generic[R]):
-    """A model with its options, defaults and factories.
+    """A topic model: its options and defaults, and methods that create its chains and scorers.
 
     Attributes
     ----------
@@ -150,17 +150,17 @@ class Model(ABC, Generic[R]):
 
     @property
     def resolved(self) -> type[R]:
-        """The class of the model's resolved options."""
+        """Class of the resolved options of this model."""
         return cast("type[R]", _imported(self.resolves_to))
 
     @property
     def fitted(self) -> type[Fitted]:
-        """The class of the model's trained runs; it takes a `Record` and a number of threads."""
+        """Class of this model's trained runs; arguments are a `Record` and a number of threads."""
         return cast("type[Fitted]", _imported(self.reads))
 
     @property
     def score(self) -> Score:
-        """The score used for held-out documents."""
+        """Kind of score that is used for held-out documents."""
         return self.fitted.score
 
     # ---- options
@@ -172,7 +172,7 @@ class Model(ABC, Generic[R]):
         ------
         UsageError
         """
-        return  # no contradictions by default
+        return  # By default, no options contradict each other.
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column by which documents are assigned to time slices, and the slice length.
@@ -194,7 +194,7 @@ class Model(ABC, Generic[R]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set unset options in ``value`` to the model's defaults, for its own and shared options.
+        """Set the options in ``value`` that are not set to the model's defaults.
 
         Parameters
         ----------
@@ -204,13 +204,13 @@ class Model(ABC, Generic[R]):
         user_set : frozenset of str
             Options that the user or a preset has set.
         facts : Facts
-            The corpus that they are resolved for.
+            The corpus for which options are resolved.
         whole_corpus : bool
             Whether every iteration sees all documents.
         """
 
     def remarks(self, options: R, facts: Facts) -> Iterator[Message]:
-        """Yield messages to the user about these options for this corpus, before training."""
+        """Yield messages to the user about the options for this corpus, before training."""
         return iter(())
 
     @abstractmethod
@@ -220,7 +220,7 @@ class Model(ABC, Generic[R]):
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold out documents for scoring by this model: split in two by the seed, or whole."""
+        """Split held-out documents into two parts by the seed, or keep them whole for scoring."""
         from pysgrld.evaluate.held_out import split, whole
 
         return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
@@ -263,18 +263,18 @@ class Model(ABC, Generic[R]):
             Training chain of this model, over a stored corpus.
         run_on : RunOn
         start : bool
-            Whether the chains start from it; if not, they will be restored.
+            Whether the refinement's chains start from ``chain``; if not, they will be restored.
         """
         del options, chain, run_on, start
         return ()
 
     @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
-        """Return a scorer of draws on held-out documents, for a vocabulary of V words."""
+        """Return a scorer that computes scores of draws on held-out documents."""
 
 
 def _imported(place: str) -> type:
-    """Import a class, given the names of its module and itself."""
+    """Import a class, given the dotted name of its module and the name of the class."""
     module, _, name = place.rpartition(".")
     loaded: type = getattr(import_module(module), name)
     return loaded

@@ -1,8 +1,9 @@
-"""Refinement on resampled documents, to measure how topics vary with the sample of documents.
+"""Chains on resampled documents, which measure how topics vary with the sample of documents.
 
-A replicate draws as many documents as the corpus has, with replacement, and continues a chain of the
-Gibbs refinement on them. The topics of a document that was drawn w times are sampled once, and its tokens
-count w times: w copies would mix more slowly, and agree less with other samples of documents.
+A replicate draws as many documents as the corpus has, with replacement, and continues a chain of
+the Gibbs refinement on them. The topics of a document that was drawn w times are sampled once, and
+its tokens count w times. Instead, w copies would mix more slowly, and agree less with other samples
+of documents.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Documents, Floats, Int64s, Key, Minibatch
 
-#: Number of sweeps of a replicate; topics are averaged over the second half.
+#: Number of sweeps on resampled documents. Topics are averaged over the second half.
 SWEEPS = 80
-#: Number of the first replicate in random keys; the refinement's chains have smaller numbers.
+#: Number of the first replicate in random keys. The chains of the refinement have smaller numbers.
 _FIRST_NUMBER = 16
 
 
 class WeightedDocuments(TokenTopics):
-    """Documents by Gibbs sampling given phi; a token counts as often as its document was drawn.
+    """Documents sampled by Gibbs; a token counts as often as its document was drawn.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ class WeightedDocuments(TokenTopics):
         self._across, self._threads, self._work = padded(topics), threads, core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Make all tokens' topics persist between visits; tokens have no topics yet."""
+        """Store the topics of all tokens between iterations; tokens have no topics yet."""
         super().keep(documents)
-        #: For each token, its position in the counts of words by topic, and its weight.
+        #: For each token, its position in the counts of words by topic. The next attribute has the
+        #: weight of each token.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )
@@ -64,7 +66,7 @@ class WeightedDocuments(TokenTopics):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample all tokens' topics given phi, and return weighted sufficient statistics."""
+        """Sample the topics of all tokens given phi; return weighted sufficient statistics."""
         del comm
         alpha, z = alpha_of(draw, self.alpha), self.z
         assert z is not None
@@ -97,7 +99,10 @@ class WeightedDocuments(TokenTopics):
         return statistics
 
     def _alpha_evidence(self, key: Key, alpha: Floats, batch: Minibatch, level: float) -> Counts:
-        """Return the statistics for alpha; documents with equal weights are processed together."""
+        """Return the sufficient statistics for alpha.
+
+        Documents with equal weights are processed together.
+        """
         tables, q = np.zeros(self._across, np.int64), np.zeros(len(self._weights))
         values, first = np.unique(self._weights, return_index=True)
         ends = [*first[1:].tolist(), len(self._weights)]
@@ -123,7 +128,7 @@ class Replicate(BlockChain):
     Parameters
     ----------
     chain : ExactTokens
-        The chain that it continues.
+        The chain that the replicate continues.
     number : int
         Number of the replicate, from 0, on which its documents and random numbers depend.
     threads : int
@@ -158,11 +163,11 @@ class Replicate(BlockChain):
 
     @property
     def key(self) -> Key:
-        """The address of the next sweep's random numbers."""
+        """Key of the random numbers of the next sweep."""
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
     def mean(self, waiting: Callable[[], None]) -> Floats:
-        """Run the sweeps, and return the mean topics over their second half, (V, Kp).
+        """Run the sweeps, and return the mean of the topics over the second half, (V, Kp).
 
         Parameters
         ----------
@@ -180,7 +185,7 @@ class Replicate(BlockChain):
 
 
 def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
-    """Draw documents with replacement; return the distinct ones, and how often each occurs.
+    """Draw documents with replacement; return the distinct documents and their numbers of draws.
 
     Parameters
     ----------
@@ -201,7 +206,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return the given documents of a batch, in the given order, over the same words."""
+    """Return the given documents of a batch, in the given order and over the same words."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

@@ -1,4 +1,4 @@
-"""Defaults that depend on the corpus, resolved to plain values by the same rules for all corpora.
+"""Values of options that the user has not set, computed from the corpus by fixed rules.
 
 docs/choosing-a-sampler.md has the rule and its reasons.
 """
@@ -19,16 +19,17 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
-#: Cost of scoring with new chains of documents, in units of scoring with continued chains.
+#: Cost of scoring with new Gibbs chains of documents, divided by the cost with continued chains.
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
-#: Number of a stream's documents held for shuffling, which take a few megabytes and seconds.
+#: Number of documents of a stream that are held for shuffling, which takes a few megabytes and
+#: seconds.
 SHUFFLE_BUFFER = 10_000
-#: Number of full samples below which the run also stores top-word samples.
+#: Number of full samples below which a run also stores samples of top words only.
 FEW = 40
 
 
 class Resolution(NamedTuple):
-    """Result of `resolve`: the options for a corpus, and which of them are defaults.
+    """Result of `resolve`: the values of all options, and which of them are defaults.
 
     Attributes
     ----------
@@ -43,10 +44,10 @@ class Resolution(NamedTuple):
 
 
 def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
-    """Resolve all options to plain values.
+    """Return the values of all options, with defaults for options that the user has not set.
 
-    No value depends on the budget, the clock or the number of threads, as a longer run must begin with
-    the same iterations as a shorter one.
+    No value depends on the budget, the clock or the number of threads, because a longer run must
+    begin with the same iterations as a shorter run.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     model.resolve(value, user_set, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
-    # fewer documents than usual if these would exceed a quarter of the corpus or 80,000 tokens;
-    # more if documents are short
+    # A minibatch has fewer documents than usual if it would exceed a quarter of the corpus or
+    # 80,000 tokens, and more documents if they are short.
     long_ones = 80_000 * d // max(1, facts.tokens)
     short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
     usually = max(model.minibatch, short_ones)
@@ -91,7 +92,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
             minibatch=minibatch,
             topics=k,
             eta=lowest_eta(value["eta"]),
-            warm_up=0,  # not known yet
+            warm_up=0,  # The warm-up is not known yet.
             minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
         )
 
@@ -99,8 +100,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     chosen_settings = {name: value[name] for name in sampler.options}
     settings = sampler.resolved(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
-        # enough documents that stepping all cells takes no longer than sampling, at the same step
-        # size
+        # Take so large a minibatch that the update of all elements of the topic matrix takes no
+        # longer than sampling, at the same step size.
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
@@ -120,13 +121,14 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # if documents are scored whole, a cell costs much more in an iteration than in a sample
+        # If documents are scored whole, the update of an element of the topic matrix costs much
+        # more in an iteration than in a sample.
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # with lazy rows, a step touches few words
+        read = min(tokens, facts.words / 2)  # With lazy rows, a step updates few words.
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
-        if not sampler.draws:  # then documents have no persistent chains
+        if not sampler.draws:  # In this case documents have no persistent chains.
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)
@@ -140,7 +142,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
 
 
 def restored(values: Mapping[str, Any]) -> Resolved:
-    """Return resolved options from the plain values stored in a run (`Resolved.plain`).
+    """Return the values of all options from the record of a run (`Resolved.plain`).
 
     Parameters
     ----------
@@ -153,38 +155,40 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     return resolved
 
 
-#: Minimum ratio of training work to work on posterior samples, which thus take at most 1/11 of the
-#: total.
+#: Minimum time of training, divided by the time of posterior samples. Samples thus take at most
+#: 1/11 of the total.
 BETWEEN_SAMPLES = 10
-#: Minimum ratio of token visits in training to token visits in scoring current topics.
+#: Minimum number of tokens sampled in training, divided by the number sampled to score current
+#: topics.
 BETWEEN_LOOKS = 40
-#: Nanoseconds of a token visit, excluding the part that grows with the number of topics.
+#: Nanoseconds to sample a token, excluding the part that grows with the number of topics.
 VISIT = 25.0
-#: Cost of stepping a cell of a lazy row, relative to a cell that is not lazy.
+#: Cost of updating an element of a lazy row, divided by the cost in a row that is not lazy.
 TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds per unit of each kind of work other than token visits (`VISIT`).
+    """Nanoseconds per unit of work, in addition to the constant time to sample a token (`VISIT`).
 
     Attributes
     ----------
     topic : float
-        For each topic in a token visit; the start and end of a visit add to this if sweeps are few.
+        For each topic when a token is sampled. Work before and after the sweeps of a document adds
+        to this time if sweeps are few.
     cell : float
-        For each cell of the topics.
+        For each element of the topic matrix.
     """
 
     topic: float
     cell: float
 
     def visit(self, topics: int) -> float:
-        """Return the nanoseconds of one token visit with ``topics`` topics."""
+        """Return the nanoseconds to sample a token with ``topics`` topics."""
         return VISIT + self.topic * topics
 
 
-#: Unit times of training, where cells are stepped, and of samples, where cells are averaged and
-#: written.
+#: Unit times of training, which updates elements of the topic matrix, and of posterior samples,
+#: which average and write these elements.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
@@ -194,9 +198,9 @@ class Work(NamedTuple):
     Attributes
     ----------
     visits : float
-        Number of token visits.
+        Number of times that a token is sampled.
     cells : float
-        Number of cells of the topics, K times words, that are stepped or kept.
+        Number of elements of the topic matrix, K times words, that are updated or stored.
     """
 
     visits: float
@@ -214,7 +218,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    taken, between = (  # both in nanoseconds on one thread
+    taken, between = (  # Both times are in nanoseconds on one thread.
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )
@@ -229,6 +233,6 @@ def look_spacing(held_out: HeldOut | None, training: float) -> int:
     held_out : HeldOut or None
         Documents with chains that start afresh at every evaluation.
     training : float
-        Number of token visits of an iteration; its other work is ignored.
+        Number of times that a token is sampled in an iteration; other work is ignored.
     """
     return math.ceil(BETWEEN_LOOKS * visits(held_out, FRESH_SWEEPS) / max(training, 1.0))

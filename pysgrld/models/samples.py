@@ -1,8 +1,8 @@
-"""Stored samples of topics: checks of their arrays, samples as counts, and top-word samples.
+"""Stored samples of topics: in full, as counts of tokens, or with each topic's top words only.
 
-If topics were drawn given the topics of all tokens, a sample is kept as the counts of these, compressed
-to about a byte for each cell that has tokens, and the address of its random numbers. Drawing again from
-this distribution (`law_of`) gives the same bits.
+If topics were drawn given the topics of all tokens, a sample is stored as the counts of tokens by
+word and topic, compressed to about a byte for each count above 0, and the key of its random
+numbers. Another draw from this distribution (`law_of`) has the same bits.
 
 A top-word sample has only the most probable words of every topic, for runs that can store few full
 samples on disk. To make one, all rows of a draw are brought up to date, including lazy rows: the gamma
@@ -29,11 +29,12 @@ _NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.C
 _SHARE, _INDEX = Invariant(Condition.SHARE), Invariant(Condition.INDEX)
 _FINITE, _PRIOR = Invariant(Condition.FINITE), Invariant(Condition.PRIOR)
 _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
-#: Invariants of a stored sample: rows of ``phi``, ``phi2``, ... are distributions, and ``phi`` is
-#: required. ``w`` has a mixture's component weights.
+#: Rules that the arrays of a stored sample satisfy: rows of ``phi``, ``phi2``, ... are
+#: distributions, and ``phi`` is required. ``w`` has a mixture's component weights.
 SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
-#: Invariants of any model's checkpoint: numbers of samples, sweeps and steps, tokens' topics,
-#: scores, and arrays of the Gibbs refinement's replicates and traces. Every array has an invariant.
+#: Rules for arrays in the checkpoint of any model: numbers of samples, sweeps and steps, tokens'
+#: topics, scores, and arrays of the Gibbs refinement's replicates and traces. Every array has a
+#: rule.
 COMMON = {
     **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "visited", "plan")},
     **{f"*spread.{name}": _COUNT for name in ("draws", "words")},
@@ -50,7 +51,8 @@ COMMON = {
     ),
     "concentration": _NOT_NEGATIVE,
 }
-#: Invariants of a checkpoint: unnormalised topics, sums of topics, and priors are not negative.
+#: Rules for the arrays of a checkpoint: unnormalised topics, sums of topics, and priors are not
+#: negative.
 STATE = COMMON | dict.fromkeys(
     ("g", "*.g", "*.sums", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m", "*.eta"),
     _NOT_NEGATIVE,
@@ -58,33 +60,36 @@ STATE = COMMON | dict.fromkeys(
 
 #: Name of the topics over words in a sample.
 PHI = "phi"
-#: Names of the arrays of a sample that is kept as counts. Each is a matrix of one row: the number of
-#: topics that have each word; these topics, word by word; the number of tokens of the word in each of
-#: them; and the step of the random key, as its lower and its upper 32 bits. The first three are packed.
+#: Names of the arrays of a sample that is stored as counts. Each array is a matrix of one row.
+#: `CELLS` has the number of topics that have each word; `TOPICS`, these topics, word by word;
+#: `TOKENS`, the number of tokens of the word in each of these topics; `STEP`, the step of the
+#: random key, as its lower and its upper 32 bits. The first three arrays are packed.
 CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
-#: Invariants of a sample stored as counts.
+#: Rules for the arrays of a sample that is stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
     f"{name}*": _NOT_NEGATIVE for name in _PRIORS
 }
 
 #: Mask of the lower 32 bits of a step.
 _LOW = (1 << 32) - 1
-#: Compression level; higher levels save 7 % but take 70 times as long.
+#: Compression level of zstd. Higher levels save 7 % but take 70 times as long.
 _LEVEL = 3
 
 #: Number of words of each topic in a top-word sample.
 WORDS = 256
-#: Invariants of the arrays of a top-word sample: ``words`` are the ids, and ``phi`` their
+#: Rules for the arrays of a top-word sample: ``words`` has the ids of words, and ``phi`` has their
 #: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: The next topic's words are first sought above this fraction of the minimum of the last topic's
-#: words.
+#: Fraction of the smallest probability among a topic's top words, above which the top words of the
+#: next topic are first searched.
 _ABOVE = 0.5
 
 
 def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
-    """Return drawn topics in the form of counts, or None if the counts are not whole numbers.
+    """Return the sample of topics drawn from ``law`` in stored form, as counts of tokens.
+
+    Return None if the counts are not whole numbers.
 
     Parameters
     ----------
@@ -112,7 +117,7 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
 
 
 def _packed(numbers: Array) -> Array:
-    """Compress integers to a zstd frame, (1, n) uint8, in which bytes are grouped by significance."""
+    """Compress integers to a zstd frame, (1, n) uint8, with bytes grouped by significance."""
     small = numbers.astype(np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<"))
     planes = small.view(np.uint8).reshape(len(small), small.itemsize).T
     engine = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
@@ -133,7 +138,7 @@ def _unpacked(frame: Array, n: int) -> Array:
     try:
         size = zstandard.get_frame_parameters(data).content_size
         width, rest = divmod(size, n) if n else (1, size)
-        if rest or width not in (1, 2, 4, 8):  # this is checked before the bytes are allocated
+        if rest or width not in (1, 2, 4, 8):  # This is checked before the bytes are allocated.
             raise ValueError
         planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(data), np.uint8)
     except zstandard.ZstdError as error:
@@ -142,7 +147,7 @@ def _unpacked(frame: Array, n: int) -> Array:
 
 
 def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array, Array]:
-    """Return the counts of a sample that is stored as counts.
+    """Return the counts of tokens in a sample that is stored as counts.
 
     Parameters
     ----------
@@ -174,7 +179,7 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
 
 
 def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
-    """Return the distribution from which the topics of a sample stored as counts were drawn.
+    """Return the distribution from which the topics of a sample were drawn, from its counts.
 
     Parameters
     ----------
@@ -211,7 +216,7 @@ def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> 
 
 
 def width(v: int) -> int:
-    """Return the number of words per topic in a top-word sample, for V words.
+    """Return the number of words that a top-word sample has for each topic, given V words.
 
     Parameters
     ----------
@@ -226,7 +231,7 @@ def width(v: int) -> int:
 
 
 def top_word_sample(phi: Floats) -> dict[str, Array]:
-    """Return the top-word sample of a full sample of topics over words.
+    """Return the most probable words of each topic, with their probabilities, of a full sample.
 
     Parameters
     ----------
@@ -243,7 +248,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # sort only the values above a guess, if they are enough
+        # Sort only the values above a guess, if enough values are above it.
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
@@ -253,7 +258,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
 
 
 def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
-    """Look up words of each topic in a top-word sample.
+    """Look up the probabilities of words of each topic in a top-word sample.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Seed words as a prior of topics: their ids in a vocabulary, and their prior counts."""
+"""Seed words of topics: their ids in a vocabulary, and their prior counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = 10
 
 
 def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
-    """Return the ids of words that match a pattern as written, or else as the tokeniser spells it.
+    """Return the ids of the words that match a pattern as written, or else in the tokeniser's form.
 
     The list is empty if the pattern matches no word; ``ids`` has the ids of all words.
     """
@@ -36,7 +36,7 @@ def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
 
 
 def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> Any:
-    """Return each topic's seed words, with the ids of the words.
+    """Return the seed words of each topic, with the ids of the words.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
 
 
 def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
-    """Return a message about seed words missing from the vocabulary, or None.
+    """Return a message about seed words that the vocabulary does not have, or None.
 
     Parameters
     ----------
@@ -98,7 +98,9 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
 
 
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
-    """Return the names of topics with seeds, by number; they are the first, in the file's order.
+    """Return the names of topics with seed words, by topic number.
+
+    These topics are the first topics, in the order of the file.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
 def seeds_of(
     words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
 ) -> Seeds | None:
-    """Return seed words' prior counts: ``seed-weight`` times N/K per topic, evenly divided.
+    """Return the prior counts of seed words: ``seed-weight`` times N/K per topic, evenly divided.
 
     Return None without seed words, or if their weight is 0.
 

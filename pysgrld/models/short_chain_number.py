@@ -1,4 +1,4 @@
-"""Number of short chains at the start of training, and the memory that they need.
+"""Number of short chains before training, and the memory that they need.
 
 No NumPy here: help must be instant.
 """
@@ -9,26 +9,28 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Training begins with short chains if the corpus has at most this many tokens, the topics this
-#: many cells (topics times words), and all short chains this many topics. Beyond these limits, they
-#: would take more memory than the topics of training, or the corpus does not need them.
+#: Maximum number of tokens, maximum number of elements of the topic matrix, and maximum number of
+#: topics of all short chains, for which short chains run before training. Beyond these limits,
+#: short chains would take more memory than the topics of training, or the corpus does not need
+#: them.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
-#: Minimum number of short chains whose clusters are better than random topics.
+#: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2
-#: Maximum fraction of an expected run for short chains, and the expected number of token visits of a
-#: run per training token: four chains of refinement by 400 sweeps, with visits that take as long as 2.5
-#: visits of training, and half as much again for training, scores, kept draws and replicates.
+#: Maximum time of short chains, as a fraction of an expected run. `RUN_VISITS` is the expected time
+#: of a run in token visits per training token; a token visit is the sampling of one token in
+#: training. It counts four chains of refinement by 400 sweeps with 2.5 times the time per token,
+#: and half as much again for training, scores, stored draws and replicates.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
-#: Time of stepping and averaging one cell of a short chain's topics, in token visits.
+#: Time to update and average one element of a short chain's topic matrix, in token visits.
 CELL = 0.4
-#: Number of warm-up iterations of a short chain if the training chain has none.
+#: Number of warm-up iterations of a short chain if training has no warm-up.
 _WARM_UP = 50
 
 
 def most_starts(topics: int, words: int, tokens: int) -> int:
     """Return the default maximum number of short chains.
 
-    This is 16, fewer if there are many topics, and 1 (no short chains) for a large corpus.
+    The maximum is 16, less if there are many topics, and 1 (no short chains) for a large corpus.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def most_starts(topics: int, words: int, tokens: int) -> int:
 def affordable_starts(
     most: int, iteration_visits: float, cells: int, warm_up: int, tokens: int
 ) -> int:
-    """Return the number of short chains whose time is at most a tenth of an expected run.
+    """Return the number of short chains that take at most a tenth of the time of an expected run.
 
     The number 1 stands for no short chains.
 
@@ -53,9 +55,9 @@ def affordable_starts(
     most : int
         Maximum number of short chains, from `most_starts`.
     iteration_visits : float
-        Number of token visits in an iteration of a short chain.
+        Number of times that a token is sampled in an iteration of a short chain.
     cells : int
-        Number of cells of the topics, K times V.
+        Number of elements of the topic matrix, K times V.
     warm_up : int
         Number of warm-up iterations.
     tokens : int
@@ -67,7 +69,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the number of iterations of a short chain: the warm-up, plus some with noise.
+    """Return the number of iterations of a short chain: the warm-up, and some with noise.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def short_chain_iterations(warm_up: int) -> int:
 
 
 def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = None) -> int:
-    """Return the bytes of the short chains: their topics, one running chain, and the clustering.
+    """Return the bytes of the short chains, including the clustering of their topics.
 
     Parameters
     ----------

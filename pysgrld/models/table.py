@@ -1,4 +1,4 @@
-"""The table of all models; each model is a folder next to this file and a row of the table."""
+"""Table of all models; each model is a folder next to this file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pysgrld.models.protocol import Model
 if TYPE_CHECKING:
     from pysgrld.evaluate.score import Score
 
-#: Modules that declare a model as ``MODEL``, in the order of help; each is imported on demand. The
-#: first model is the default.
+#: Modules that declare a model as ``MODEL``, in the order of the help. Each module is imported on
+#: demand, and the first model is the default.
 MODELS = {
     "lda": "pysgrld.models.lda.declared",
     "dlda": "pysgrld.models.dlda.declared",
@@ -46,12 +46,12 @@ def model_of(name: str) -> Model[Any]:
 
 
 def all_models() -> list[Model[Any]]:
-    """Return all models, in the order of the table."""
+    """Return all models, in the order of `MODELS`."""
     return [model_of(name) for name in MODELS]
 
 
 def scores() -> Iterator[Score]:
-    """Yield the kinds of scores of all models; a model is imported when its turn comes.
+    """Yield the kinds of scores of all models; each model is imported just before its score.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Reading documents with token topics, as in LDA, for any sampler of the topics."""
+"""Reading of documents in models in which each token has a topic, such as LDA."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pysgrld.evaluate.reader import (
 from pysgrld.models.token_topics import alpha_of, token_places
 from pysgrld.types import UNIT, Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
-#: Number of passes of collapsed variational inference over a new document. More passes would make
-#: the topic probabilities of its words more certain than in the posterior
+#: Number of passes of collapsed variational inference over a new document. With more passes, the
+#: topic probabilities of its words would be more certain than in the posterior
 #: (docs/internals/mathematics.md, "New documents").
 EXPECTED_PASSES = 8
 
@@ -43,7 +43,7 @@ def gibbs_readers(topics: int, alpha: float | None) -> Readers:
 
 
 class GibbsReader(Reader):
-    """Reader that samples tokens' topics by collapsed Gibbs sampling with fixed phi.
+    """Reader that samples the topics of tokens by collapsed Gibbs, given fixed topics over words.
 
     Parameters
     ----------
@@ -74,11 +74,14 @@ class GibbsReader(Reader):
 
     @property
     def _fresh(self) -> bool:
-        """Whether the documents' persistent chains have not started yet."""
+        """Whether the Gibbs chains of the documents have not started yet."""
         return bool((self._z < 0).any())
 
     def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
-        """Sum each topic's tokens over the kept sweeps, (n, Kp), in units of 2^-24 if expected."""
+        """Sum the tokens of each topic over the kept sweeps, for each document, (n, Kp).
+
+        Expected counts are in units of 2^-24.
+        """
         _, counts = core.documents_gibbs(
             phi=weights_of(parts),
             topics=self.topics,
@@ -105,7 +108,7 @@ class GibbsReader(Reader):
         return counts
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return each scored entry's probability (Patterson and Teh 2013, eq. 12 to 15)."""
+        """Return the probability of each scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
         sweeps = sweeps_of(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],
@@ -120,15 +123,15 @@ class GibbsReader(Reader):
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
-        """Return documents' expected proportions (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K).
+        """Return the expected proportions of topics in documents, (n, K).
 
-        This is eq. 15 of Patterson and Teh (2013).
+        They are (alpha_k + E[n_dk]) / (sum alpha + N_d), eq. 15 of Patterson and Teh (2013).
 
-        The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
-        eq. 8): it is not random, and is nearer to the posterior expectation than a mean of
+        The expectation comes from collapsed variational inference of zeroth order (Asuncion et al.
+        2009, eq. 8). It is not random, and is nearer to the posterior expectation than a mean of
         fifty sweeps.
         """
-        del key, how, layer  # every visit is the same, and the model has one layer
+        del key, how, layer  # Every inference is the same, and the model has one layer.
         alpha = alpha_of(parts, self.alpha)
         counts = core.documents_expected(
             phi=weights_of(parts),
@@ -149,8 +152,11 @@ class GibbsReader(Reader):
         )
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Continue the documents' chains; return the last sweep's token counts, and theta given these."""
-        del layer  # there is one layer
+        """Continue the documents' chains; return the last sweep's token counts and a draw of theta.
+
+        Theta is drawn given the token counts.
+        """
+        del layer  # The model has one layer.
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = proportions_given(
             counts,
@@ -164,14 +170,14 @@ class GibbsReader(Reader):
         return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
-        """Continue the documents' chains, and return each token's topic in the last sweep."""
-        del layer  # there is one layer
+        """Continue the documents' chains, and return the topic of each token in the last sweep."""
+        del layer  # The model has one layer.
         self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         return self._z
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's current share of the tokens, (K,)."""
-        del layer  # there is one layer
+        """Return the current share of each topic in the tokens, (K,)."""
+        del layer  # The model has one layer.
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 
@@ -180,7 +186,7 @@ class GibbsReader(Reader):
         return {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Continue from the state that `arrays` returned.
+        """Restore the state of the documents' chains from `arrays`.
 
         Raises
         ------

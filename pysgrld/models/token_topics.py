@@ -1,4 +1,4 @@
-"""Documents with token topics, as in LDA, by collapsed Gibbs given phi from any sampler.
+"""Documents in which each token has a topic, as in LDA, sampled by collapsed Gibbs given phi.
 
     theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 
@@ -31,7 +31,7 @@ from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64
 
 
 def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
-    """Return documents' Dirichlet prior: one number, or the draw's values per topic, (Kp,).
+    """Return the Dirichlet prior of documents: one number, or a value for each topic, (Kp,).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Return the sufficient statistics for alpha: tables of a minibatch and variates q.
+    """Return the sufficient statistics from which alpha is updated, scaled to the corpus.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Co
 
 
 def token_places(documents: Documents) -> Int64s:
-    """Return the position of each document's first token in the array of all tokens.
+    """Return the position of each document's first token among the tokens of all documents.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-#: Number of sweeps that draw tokens' initial topics, given topics over words.
+#: Number of sweeps to draw initial topics of tokens, given topics over words.
 FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Documents with token topics, which may persist between visits.
+    """Documents whose tokens have topics, which may continue from one iteration to the next.
 
     Attributes
     ----------
@@ -101,7 +101,8 @@ class TokenTopics(DocumentSampler):
     alpha : float or None
         Symmetric Dirichlet parameter per topic of a document, or None if alpha_k are learned.
     z : (N,) int32 or None
-        Persistent topics of all tokens, -1 before the first visit, or None if topics do not persist.
+        Stored topics of all tokens, -1 before the first iteration, or None if topics are not stored
+        between iterations.
     token_ptr : (n + 1,) int64 or None
         Position of each document's first token in ``z``.
     """
@@ -113,12 +114,12 @@ class TokenTopics(DocumentSampler):
     token_ptr: Int64s | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Make all tokens' topics persist between visits; tokens have no topics yet."""
+        """Store the topics of all tokens between iterations; tokens have no topics yet."""
         self.token_ptr = token_places(documents)
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
 
     def sample_first(self, key: Key, draw: Draw, batch: Minibatch, threads: int) -> None:
-        """Draw initial topics for the persistent tokens, by several sweeps given topics over words."""
+        """Draw initial topics of all tokens, by several sweeps given topics over words."""
         documents = GibbsDocuments(
             topics=self.topics,
             alpha=self.alpha,
@@ -134,11 +135,11 @@ class TokenTopics(DocumentSampler):
         self.z[:] = documents.z
 
     def arrays(self) -> dict[str, Array]:
-        """Return all tokens' topics ``z``, if they persist."""
+        """Return the topics of all tokens, ``z``, if they are stored between iterations."""
         return {} if self.z is None else {"z": self.z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy all tokens' topics from a checkpoint's arrays, if topics persist.
+        """Copy the topics of all tokens from a checkpoint's arrays, if topics are stored.
 
         Raises
         ------
@@ -151,7 +152,7 @@ class TokenTopics(DocumentSampler):
 
 
 class GibbsDocuments(TokenTopics):
-    """Documents by Gibbs sampling of their tokens' topics, with theta integrated out.
+    """Documents sampled by Gibbs sweeps over the topics of tokens, with theta integrated out.
 
     Parameters
     ----------
@@ -160,7 +161,8 @@ class GibbsDocuments(TokenTopics):
     alpha : float or None
         Symmetric Dirichlet parameter per topic, or None if alpha_k are learned.
     sweeps, kept : int
-        Number of Gibbs sweeps at a visit, and number of last sweeps that are collected.
+        Number of Gibbs sweeps over a document in an iteration, and number of last sweeps that are
+        collected.
     rao_blackwell : bool
         Collect p_k / sum p of every token instead of its sampled topic.
     threads : int
@@ -178,15 +180,15 @@ class GibbsDocuments(TokenTopics):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        #: Whether some counts are distributed over a word's topics only after all counts have been
-        #: added.
+        #: Whether some counts of a word are added over all documents before they are distributed
+        #: over topics.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample topics of a minibatch's tokens given phi, and return word counts by topic.
+        """Sample the topics of a minibatch's tokens given phi; return word counts by topic.
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """

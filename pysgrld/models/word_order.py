@@ -1,4 +1,4 @@
-"""Order of a topic's words, by scores of how well they represent the topic."""
+"""Orders of a topic's words, by scores of how well the words represent the topic."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from pysgrld.core.arithmetic import log
 from pysgrld.errors import UsageError
 from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
-#: Occurrences, equally probable in all topics, that are added to those of a word for its exclusivity.
-#: On halves of Cora and bills (K = 10, 30, 50) the product of NPMI and diversity is then greater than
-#: that of probable words.
+#: Number of occurrences, equally probable in all topics, that are added to the occurrences of a
+#: word for its exclusivity. On halves of Cora and bills (K = 10, 30, 50), the product of NPMI and
+#: diversity is then greater than for probable words.
 ADDED = 40.0
-#: Maximum repetition of a word. Without it, the product on 20 Newsgroups is 0.03 and not 0.05 (K = 50).
+#: Maximum repetition of a word (`WordTotals.repetition`). Without this maximum, the product of NPMI
+#: and diversity on 20 Newsgroups is 0.03 instead of 0.05 (K = 50).
 REPETITION = 4.0
-#: Minimum mean number of tokens per training document at which distinctive words are the default;
+#: Minimum mean number of tokens per training document for distinctive words to be the default, as
 #: measured in docs/evaluation.md.
 TOKENS_OF_DOCUMENT = 30.0
-#: Weight of exclusivity in FREX, and default lambda of relevance.
+#: Weight of exclusivity in FREX, and default of lambda in relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: Maximum and minimum number of topics copied together, and target number of cells in a copy.
+#: Maximum and minimum number of topics that are copied together, and target size of a copy in
+#: elements.
 _TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
 _TINY = 1e-12
 
 
 class WordOrder(NamedTuple):
-    """An order in which a topic's words are shown.
+    """Order in which the words of a topic are shown.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class WordOrder(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The heading of the word column in a table."""
+        """Heading of the column of words in a table."""
         return {"probable": "top words", "distinctive": "distinctive words"}.get(
             self.name, f"words by {self}"
         )
@@ -60,7 +62,7 @@ PROBABLE, DISTINCTIVE = WordOrder("probable"), WordOrder("distinctive")
 
 
 def parse_order(text: Any) -> WordOrder:
-    """Return the order that the user named.
+    """Return the word order that a text of the user names.
 
     Parameters
     ----------
@@ -90,8 +92,8 @@ def parse_order(text: Any) -> WordOrder:
 def default_order(documents: int, tokens: int) -> WordOrder:
     """Return the default order of topic words for a corpus.
 
-    Two distinctive words of one topic seldom occur together in a short document, although both belong to
-    the topic, so probable words are more coherent if documents are short.
+    In a short document, two distinctive words of one topic seldom occur together, although both
+    belong to the topic. Probable words are therefore more coherent if documents are short.
 
     Parameters
     ----------
@@ -102,13 +104,14 @@ def default_order(documents: int, tokens: int) -> WordOrder:
 
 
 class WordScorer:
-    """Scores of words in a layer's topics.
+    """Scores by which the words of a layer's topics are ordered.
 
-    *Distinctive*: p(w|k) times a shrunken exclusivity, so that a rare word is not taken for an exclusive
-    one. The exclusivity is the posterior mean (n p(w|k) + 40 / K) / (n sum_j p(w|j) + 40) of the topic's
-    share of the word, with a Dirichlet prior of 40 occurrences. n = N / r is the number of independent
-    tokens of an average topic, if r occurrences of the word come together (`WordTotals.repetition`, at
-    most 4). Each topic's own number depends on the documents read for it, and is therefore not used.
+    *Distinctive*: p(w|k) times a shrunken exclusivity, so that a rare word does not count as an
+    exclusive word. The exclusivity is the posterior mean (n p(w|k) + 40 / K) / (n sum_j p(w|j) +
+    40) of the topic's share of the word, with a Dirichlet prior of 40 occurrences. n = N / r is the
+    number of independent tokens of an average topic, if r occurrences of the word come together
+    (`WordTotals.repetition`, at most 4). The number of tokens of each topic depends on the
+    documents read for it, and is therefore not used.
 
     Parameters
     ----------
@@ -135,7 +138,8 @@ class WordScorer:
         self.order, self._phi, self._k = order, phi, k
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            for part in in_parts(phi, k):  # by topic, so that the sum is the same in both layouts
+            # Copies by topic make the sum equal in both layouts of phi.
+            for part in in_parts(phi, k):
                 self._total += part.sum(axis=0)
         self._total = np.maximum(self._total, 1e-300)
         repetition = 1.0 if totals is None else totals.repetition
@@ -145,7 +149,7 @@ class WordScorer:
             self._shares = totals.occurrences / max(1, totals.occurrences.sum())
 
     def scores(self, p: Doubles) -> Doubles:
-        """Return all words' scores, (V,), in a topic with word probabilities p, (V,)."""
+        """Return the scores of all words, (V,), in a topic with word probabilities p, (V,)."""
         scores: Doubles = p
         if self.order.name == "distinctive":
             n = self._independent
@@ -159,7 +163,7 @@ class WordScorer:
         return scores
 
     def first(self, p: Doubles, n: int) -> Int64s:
-        """Return the ids of the first n words in a topic with word probabilities p.
+        """Return the ids of the first n words in a topic, which has word probabilities p.
 
         Words of equal score are ordered by their probability, and then by their number.
         """
@@ -171,7 +175,7 @@ class WordScorer:
         return first
 
     def first_words(self, n: int) -> Int64s:
-        """Return the ids of the first n words of each topic, (K, n), or all V if fewer."""
+        """Return the ids of the first n words of each topic, (K, n); all V words if V is less."""
         if self.order.name == "probable":
             return top_words(self._phi[:, : self._k], n)
         parts = in_parts(self._phi, self._k)
@@ -189,7 +193,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
     """
     n = min(n, len(phi))
     found = np.empty((phi.shape[1], n), np.int64)
-    for topics in _parts(phi, phi.shape[1]):  # in parts, to avoid a copy of all topics
+    for topics in _parts(phi, phi.shape[1]):  # Parts avoid a copy of all topics.
         some = np.negative(phi[:, topics].T, order="C")
         words = np.argpartition(some, n - 1, axis=1)[:, :n]
         order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
@@ -198,7 +202,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
 
 
 def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
-    """Return the mean exclusivity p(w|k) / sum_j p(w|j) of each topic's first words, (K,).
+    """Return the mean exclusivity p(w|k) / sum_j p(w|j) of the first words of each topic, (K,).
 
     Parameters
     ----------
@@ -217,13 +221,13 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        with np.errstate(invalid="ignore"):  # infinite weights are refused when they are read
+        with np.errstate(invalid="ignore"):  # Infinite weights are refused when they are read.
             values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 
 
 def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield contiguous copies of a few topics at a time, (n, V) float64.
+    """Yield a few topics at a time, as contiguous copies, (n, V) float64.
 
     Parameters
     ----------
@@ -234,7 +238,7 @@ def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
     Yields
     ------
     (n, V) float64
-        Copies with more words have fewer topics.
+        A copy has fewer topics if the topics have more words.
     """
     for topics in _parts(phi, k):
         yield np.array(phi[:, topics].T, np.float64, order="C")
@@ -246,6 +250,6 @@ def _parts(phi: Floats, k: int) -> Iterator[slice]:
 
 
 def _quantiles(values: Doubles) -> Doubles:
-    """Return, for each value, the fraction of all values that do not exceed it."""
+    """Return for each value the fraction of all values that do not exceed this value."""
     ranks: Doubles = np.searchsorted(np.sort(values), values, side="right") / len(values)
     return ranks

@@ -1,4 +1,4 @@
-"""Deep LDA as a model: its options, its defaults, and the modules that implement it."""
+"""Declaration of deep LDA: its options, its defaults, and the modules that implement it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 #: Default number of topics of a single layer.
 TOPICS = 100
-#: Number of Gibbs sweeps of a document at a visit.
+#: Default number of Gibbs sweeps over a document in each iteration that has the document.
 SWEEPS = 30
-#: The authors' number of sweeps per layer, and how many of them are counted.
+#: Number of sweeps per layer in the authors' settings. The topics of the last `PUBLISHED_KEPT`
+#: sweeps per layer are counted.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 LINKS = ("counts", "binary", "real")
 
@@ -32,7 +33,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Return an option whose value is the two numbers of a prior."""
+    """Return an option with two numbers as its value, which are parameters of a prior."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -48,7 +49,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     name = "dlda"
     summary = "deep LDA: several layers, each with topics of the topics below"
-    # documents of several layers are sampled given topics, and never integrated out or fitted
+    # Documents of several layers are sampled given topics; they are never integrated out or fitted.
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
     )
@@ -82,7 +83,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         ),
         "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # for the steps of gamma shapes
+        "scale-weight": SCALE_WEIGHT,  # This option is for the steps of gamma shapes.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",
@@ -118,7 +119,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     spacing = 2
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error for widths given twice, priors of missing layers, or unused shape priors."""
+        """Raise an error for options of layers or priors that contradict each other."""
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} does not apply to --algo {algo}; leave it out")
@@ -168,7 +169,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics, minibatches, current documents, and persistent documents."""
+        """Return the bytes for topics, minibatches, and documents, by purpose."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -181,7 +182,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of all layers' topics and of the top layer's gamma shapes."""
+        """Start the chain of the topics of all layers and the gamma shapes of the top layer."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 
@@ -199,7 +200,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def scorer(
         self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer by document completion."""
+        """Return a scorer that predicts a part of each held-out document from the other part."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.dlda.reader import deep_readers
 

@@ -22,12 +22,12 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Number of first sweeps during which published settings keep the initial p and c.
+#: Number of first sweeps in which p and c keep their initial values, with published settings.
 HELD = 9
 
 
 def name_of(layer: int) -> str:
-    """Return the name of a layer's topics: phi, phi2, phi3, ...; layers are counted from 0.
+    """Return the name of the topics of a layer: phi, phi2, phi3, ...
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def name_of(layer: int) -> str:
 
 
 class Hyper(NamedTuple):
-    """Hyperparameters of the documents' variables: the Beta prior of p^(2), the Gamma prior of c."""
+    """Hyperparameters of documents: for the Beta prior of p^(2), and for the Gamma prior of c."""
 
     a0: float
     b0: float
@@ -54,8 +54,8 @@ class Hyper(NamedTuple):
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of a deep model: each layer's topics, and the top layer's gamma shapes.
 
-    Seeds apply to the topics over words. Published settings start as in the papers, at
-    Gamma(1), not at the corpus's scale.
+    Seed words apply to the topics over words. With published settings, topics start at Gamma(1) as
+    in the papers, not at the scale of the corpus.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class DeepDocuments(DocumentSampler):
         K_1, ..., K_L.
     hyper : Hyper
     sweeps, kept, held : int
-        Number of sweeps at a visit, number of last sweeps that are collected, and number of first
-        sweeps in which p and c keep their starting values.
+        Number of sweeps over a document in an iteration, number of last sweeps that are collected,
+        and number of first sweeps in which p and c keep their starting values.
     flat : bool
         Whether theta of a document starts at 1/K rather than at its prior's mean.
     rao_blackwell : bool
@@ -158,7 +158,7 @@ class DeepDocuments(DocumentSampler):
         self._work, self._threads = core.Workspace(), threads
 
     def keep(self, documents: Documents) -> None:
-        """Store theta, rates and totals of all documents between visits, and the number of visits."""
+        """Store theta, rates and totals of all documents from one iteration to the next."""
         n, wide = len(documents), sum(padded(k) for k in self.layers)
         self._kept = {
             "theta": np.zeros((n, wide), np.float32),
@@ -169,7 +169,7 @@ class DeepDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the local variables of a minibatch's documents, and return each block's counts.
+        """Sample the variables of a minibatch's documents, and return the counts for each block.
 
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
@@ -191,10 +191,10 @@ class DeepDocuments(DocumentSampler):
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
-        """Sample the given documents.
+        """Sample the given documents, and return sums over documents and a value for each document.
 
-        Return sums of word counts, topic counts of each layer, tables and tokens, and q of each
-        document.
+        The sums are word counts by topic, topic counts of each layer, tables and tokens; the value
+        of a document is its q.
         """
         persistent: dict[str, Any] = {}
         if self._kept:
@@ -222,7 +222,7 @@ class DeepDocuments(DocumentSampler):
         return Collected((words,), (*above, tables, np.array([words.sum()])), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Return theta, rates and totals of all documents, if they are stored between visits."""
+        """Return theta, rates and totals of all documents, if they are stored."""
         return self._kept | {"visited": self._visited} if self._kept else {}
 
 
@@ -258,7 +258,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
 
 
 def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
-    """Return the kernel arguments that describe the topics."""
+    """Return the kernel arguments for the topics of all layers."""
     phi = [parts[name_of(i)] for i in range(len(layers))]
     means = [np.zeros(padded(k), np.float32) for k in layers]
     if flat:

@@ -1,4 +1,4 @@
-"""Reading deep LDA runs: each layer's topic proportions, predictions, and the topic tree."""
+"""Reading of deep LDA runs: topic proportions in each layer, predictions, and tree of topics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def deep_readers(options: DeepLDAOptions) -> Readers:
 
 
 class DeepReader(Reader):
-    """Reader that samples documents' local variables by upward-downward Gibbs with fixed topics.
+    """Reader that samples variables of documents by upward-downward Gibbs, given fixed topics.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ class DeepReader(Reader):
     threads : int
     """
 
-    #: Number of sweeps for a new document's proportions; the second half is averaged.
+    #: Number of sweeps for the proportions of a new document, which are averaged over the second
+    #: half.
     NEW: ClassVar[int] = 200
 
     def __init__(
@@ -63,15 +64,15 @@ class DeepReader(Reader):
         self._wide = [padded(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        # counts of all layers, needed only for draws
+        # The counts of all layers are needed only for draws.
         self._totals: Floats = np.zeros((0, 0), np.float32)
-        self._rate: Doubles = np.zeros(0)  # rate of each scored entry, summed over samples
+        self._rate: Doubles = np.zeros(0)  # This is each scored entry's rate, summed over samples.
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 
     @property
     def _fresh(self) -> bool:
-        """Whether the documents' persistent chains have not started yet."""
+        """Whether the Gibbs chains of the documents have not started yet."""
         return len(self._rate) == 0
 
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
@@ -113,10 +114,11 @@ class DeepReader(Reader):
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return each scored entry's probability: the sum over k of mean proportion times phi."""
+        """Return the probability of each scored entry, from mean proportions and topics."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
-            # add Poisson rates of the scored entries, and their sums over the vocabulary
+            # Add the Poisson rates of the scored entries, and the sums of rates over the
+            # vocabulary.
             if self._fresh:
                 self._rate = np.zeros(len(scored.indices))
             theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
@@ -125,7 +127,10 @@ class DeepReader(Reader):
         return self._mixture(parts, scored, first)
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
-        """Return the proportions of a layer's topics, (n, K_l); empty documents have the prior mean."""
+        """Return the proportions of a layer's topics in documents, (n, K_l).
+
+        Empty documents have the prior mean.
+        """
         layer_theta = self.proportions(key, parts, how)[layer][:, : self.layers[layer]]
         theta: Doubles = layer_theta.astype(np.float64)
         theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, layer)
@@ -133,11 +138,11 @@ class DeepReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
-        """Continue the documents' chains; return the last sweep's theta and its token counts.
+        """Continue the documents' chains; return proportions and token counts of a layer's topics.
 
-        For layer 1 these are the token counts of the last sweep. Above layer 1, a topic's tokens are
-        distributed over the topics of the next layer as expected given theta: in proportion to phi_kj
-        theta_j.
+        Proportions and, for layer 1, token counts are from the last sweep. Above layer 1, a topic's
+        tokens are distributed over the topics of the next layer as expected given theta: in
+        proportion to phi_kj theta_j.
         """
         fresh = not len(self._totals)
         if fresh:
@@ -174,7 +179,7 @@ class DeepReader(Reader):
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
 
     def token_topics(self, key: Key, parts: Draw, top_layer: int) -> Int32s:
-        """Continue the documents' chains, and draw each token's topic, (N,), given theta.
+        """Continue the documents' chains, and draw the topic of each token, (N,), given theta.
 
         The probability is proportional to phi_wk theta_k in layer 1; above, it is proportional to
         phi_kj theta_j, with k the token's topic in the layer below.
@@ -190,7 +195,7 @@ class DeepReader(Reader):
         return z
 
     def _layer(self, vectors: Floats, layer: int) -> Doubles:
-        """Return one layer's part, (n, K_l), of vectors that cover all layers."""
+        """Return the part of one layer, (n, K_l), in vectors for all layers."""
         begin = sum(self._wide[:layer])
         vectors_of_layer: Doubles = vectors[:, begin : begin + self.layers[layer]].astype(
             np.float64
@@ -217,7 +222,7 @@ class DeepReader(Reader):
         )
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Return the perplexity of rate-weighted samples (Cong et al. 2017, section 5)."""
+        """Return the perplexity of samples weighted by rates (Cong et al. 2017, section 5)."""
         if len(self._rate) != len(scored.indices):
             return {}
         totals = np.repeat(self._total, np.diff(scored.indptr))
@@ -235,7 +240,7 @@ class DeepReader(Reader):
         }
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Continue from the state that `arrays` returned.
+        """Restore the state of the documents' chains from `arrays`.
 
         Raises
         ------
@@ -246,13 +251,13 @@ class DeepReader(Reader):
         put_back(self.arrays(), arrays, prefix)
 
 
-#: A topic of the layer below is shown if its share is at least this multiple of 1/K.
+#: Minimum share, as a multiple of 1/K, at which the tree shows a topic below another topic.
 ABOVE_EVEN = 3.0
-#: Minimum fraction of the top layer's use that its shown topics must cover.
+#: Minimum fraction of the use of the top layer that the topics in the tree must cover together.
 TOP_SHARE = 0.95
 
 
-#: Perplexity, and the score that the paper calls perplexity.
+#: Perplexity, with the score that the paper calls perplexity.
 DEEP_PERPLEXITY = replace(
     PERPLEXITY,
     further=(
@@ -266,7 +271,7 @@ DEEP_PERPLEXITY = replace(
 
 
 class DeepFitted(AdmixtureFitted):
-    """A trained deep LDA run, for reading: several layers of topics, each over the layer below.
+    """A trained run of deep LDA, opened for reading.
 
     Parameters
     ----------
@@ -282,7 +287,7 @@ class DeepFitted(AdmixtureFitted):
         super().__init__(record, threads, parts, deep_readers(options))
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return a layer's topics over words, Phi1 Phi2 ... Phi_l, (V, Kp)."""
+        """Return a layer's topics as distributions over words: Phi1 Phi2 ... Phi_l, (V, Kp)."""
         phi = draw["phi"]
         for i in range(1, layer + 1):
             phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
@@ -291,10 +296,11 @@ class DeepFitted(AdmixtureFitted):
     def tree(
         self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
     ) -> list[Node] | None:
-        """Return the tree of active topics, from the top layer down, each with its first words.
+        """Return the tree of active topics from the top layer down, with the first words of topics.
 
-        A topic has an edge to a topic below if its weight in the column of Phi is at least three
-        times that of an even split. The use of a topic of the top layer is its shape in r.
+        A topic has an edge to a topic of the layer below if its weight in the column of Phi is at
+        least three times the weight in an even split. The use of a topic of the top layer is its
+        shape in r.
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
         best = [

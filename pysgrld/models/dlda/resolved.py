@@ -1,4 +1,4 @@
-"""Resolved options of deep LDA."""
+"""Values of the options of deep LDA, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pysgrld.options.word_files import FoundSeeds
 
 @dataclass(frozen=True, kw_only=True)
 class DeepLDAOptions(Resolved):
-    """Resolved options of deep LDA; ``topics`` is K of layer 1, and ``eta`` has one value per layer."""
+    """Values of the options of deep LDA.
+
+    ``topics`` is K of layer 1, and ``eta`` has one value per layer.
+    """
 
     topics: int
     scale_weight: Steps
@@ -28,5 +31,5 @@ class DeepLDAOptions(Resolved):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics in each layer, from the lowest layer up."""
+        """Number of topics in each layer, lowest layer first."""
         return self.layers

@@ -1,11 +1,12 @@
-"""Births and deaths of mixture components (docs/internals/mathematics.md, "Births and deaths").
+"""Births and deaths of mixture components, by Metropolis-Hastings steps.
 
-This is a Metropolis-Hastings step on the partition of documents, given the concentration. Weights and
-probabilities of components are integrated out, so the chain must redraw both afterwards. The step
-chooses a document. It proposes either a new component that takes this document and others from existing
-components (a birth), or that the documents of its component go to other components (a death). Births and
-deaths undo each other: the proposal of a birth around a document depends only on the allocations without
-the new component, and these are what the reverse death restores.
+A step changes the partition of documents, given the concentration (docs/internals/mathematics.md,
+"Births and deaths"). Weights and probabilities of components are integrated out, so the chain must
+redraw both afterwards. The step chooses a document. It proposes either a new component that takes
+this document and others from existing components (a birth), or that the documents of its component
+go to other components (a death). Births and deaths undo each other: the proposal of a birth around
+a document depends only on the allocations without the new component, which the reverse death
+restores.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: A proposed component starts from this fraction of the documents, and from word frequencies that
-#: mix a document and the corpus equally. This number of EM steps then fits it.
+#: Fraction of the documents from which a proposed component starts, with word frequencies that mix
+#: a document and the corpus equally. `STEPS` EM steps then fit the component.
 SHARE, STEPS = 0.05, 20
 
 
@@ -50,7 +51,7 @@ class Births:
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
-        """Propose a birth, a death, or no change, and return the resulting allocations.
+        """Propose a birth, a death, or no change; return the component of each document afterwards.
 
         Parameters
         ----------
@@ -62,7 +63,7 @@ class Births:
             A uniform for each document.
         """
         d, components = int(choices[0] * len(z)), int(z.max()) + 1
-        # as proposals cost more with more components, their probability is 1/J
+        # Proposals cost more with more components, so their probability is 1/J.
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
@@ -79,7 +80,7 @@ class Births:
         if birth:
             rest = counts - self._counted(subset, z[moved_documents], components)
             if not rest[-1].all():
-                return z  # this birth could not be undone by a death
+                return z  # A death could not undo this birth.
             elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
@@ -88,12 +89,13 @@ class Births:
         if not birth:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
-        log_forth[d] = 0.0  # the chosen document always moves
-        rows = np.unique(subset.indices)  # the counts of other words do not change
+        log_forth[d] = 0.0  # The chosen document always moves.
+        rows = np.unique(subset.indices)  # The counts of other words do not change.
         after_birth = np.concatenate((rest, born), axis=1)
         gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
-        gain += math.log(rest.shape[1] / (rest.shape[1] + 1))  # factor 1/J, as above
+        # The probability of a proposal, 1/J, changes, too.
+        gain += math.log(rest.shape[1] / (rest.shape[1] + 1))
         if math.log(choices[2]) >= (gain if birth else -gain):
             return z
         moved = z.copy() if birth else z - (z > z[d])
@@ -122,7 +124,7 @@ class Births:
         )
 
     def _means(self, counts: Doubles) -> tuple[Doubles, Doubles]:
-        """Return the logs of expected word probabilities, (V, J), and of component sizes, (J,)."""
+        """Return logs of expected word probabilities, (V, J), and logs of component sizes, (J,)."""
         log_phi: Doubles = log(self.base + counts[:-1])
         log_phi -= log(self.words * self.base + counts[:-1].sum(axis=0))
         return log_phi, log(counts[-1])
@@ -130,9 +132,9 @@ class Births:
     def _spread(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate a component's documents to other components; return the log probability of it.
+        """Allocate a component's documents to other components; also return the log probability.
 
-        The allocation is `z` if that is given; else it is drawn with the uniforms `u`.
+        The allocation is `z` if it is not None; else it is drawn with the uniforms `u`.
         """
         log_phi, log_sizes = self._means(counts)
         components, log_p = np.empty(len(subset), np.int32), np.empty(len(subset))
@@ -148,7 +150,7 @@ class Births:
         return components, float(log_p.sum())
 
     def _gathered(self, counts: Doubles, d: int) -> Doubles:
-        """Return each document's log odds of joining a new component born around document d."""
+        """Return the log odds of each document to join a new component born around document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
         parent = documents.take(np.array([d]))
@@ -156,7 +158,7 @@ class Births:
         phi = 0.5 * frequency / frequency.sum()
         phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
-        # EM steps; the result is that of the last expectation step
+        # The result of the EM steps is from the last expectation step.
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
             inside = np.bincount(self._holders, logs, len(documents))

@@ -1,4 +1,4 @@
-"""The Markov chain of a Dirichlet-process mixture, whose number of components varies."""
+"""Markov chain of a Dirichlet-process mixture, in which the number of components varies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
 
 
 class MixtureChain(Mixture, Chain):
-    """A mixture's chain that uses minibatches of a corpus.
+    """Markov chain of a mixture that is updated from minibatches of a corpus.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class MixtureChain(Mixture, Chain):
         V, and training tokens.
     threads : int
     waiting : callable, optional
-        Called at intervals while no minibatch is ready; may raise, to stop.
+        Called at intervals while no minibatch is ready; it may raise an exception to stop.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class MixtureChain(Mixture, Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Factor by which minibatch noise alone inflates the components' posterior variance."""
+        """Factor by which noise of minibatches alone inflates components' posterior variance."""
         if self.sampler.whole_corpus:
             return 1.0
         return noise_inflation(
@@ -65,7 +65,7 @@ class MixtureChain(Mixture, Chain):
         )
 
     def remarks(self) -> Iterator[Message]:
-        """Yield a message on how much minibatches widen the posterior of components."""
+        """Yield a message on the effect of minibatches on the variance of components."""
         if self.sampler.inflates:
             yield Message(
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times "
@@ -97,17 +97,17 @@ class MixtureChain(Mixture, Chain):
         return Visit(len(documents), documents.tokens, h)
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a stored sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""
+        """Return the arrays of a sample as it is stored: ``phi`` (J, V), and ``w`` (1, J + 1)."""
         draw = self.draw()
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics: the numbers of components, and the concentration."""
+        """Return metrics: numbers of components, and the concentration parameter."""
         return numbers_of_components(self.sizes) | {"concentration": self.concentration}
 
 
 def numbers_of_components(sizes: Array) -> dict[str, int]:
-    """Count the components that have at least one document, and at least ten.
+    """Count the components with at least one document, and the components with at least ten.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def numbers_of_components(sizes: Array) -> dict[str, int]:
 
 
 def settings_of(options: MixtureOptions) -> Settings:
-    """Return the mixture settings that the resolved options define.
+    """Return the settings of the mixture's sampler for the given options of a run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The Dirichlet-process mixture as a model: options, defaults, and modules that implement it."""
+"""Declaration of the Dirichlet-process mixture: options, defaults, and implementing modules."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 #: Dirichlet parameter of a component, per word.
 ETA = 0.5
-#: Expected number of components for estimates of memory: initial ones, and some drawn in advance.
+#: Number of components for estimates of memory: initial components, and some drawn in advance.
 EXPECTED = 96
 #: Initial step sizes of components and of sticks, for samplers that use step sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: What the concentration is drawn from: the sticks, or, after Escobar and West (1995), the number
-#: of components with documents.
+#: Values of ``--dp-conc``: the concentration is drawn given the sticks, or given the number of
+#: components with documents (Escobar and West 1995).
 CONCENTRATIONS = ("sticks", "ew")
 
 _GROUP = "Mixtures (--model dpmm)"
@@ -135,7 +135,7 @@ class MixtureModel(Model["MixtureOptions"]):
     expected_topics = EXPECTED
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error for several word priors, or stick options of samplers without sticks."""
+        """Raise an error for options of word priors or sticks that contradict each other."""
         if "dp-stick-step" in settings and algo not in STEPS:
             raise UsageError(f"--dp-stick-step does not apply to --algo {algo}; leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
@@ -148,7 +148,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the prior and the step sizes; switch off options that mixtures do not have."""
+        """Set defaults of prior and step sizes; switch off options that mixtures do not have."""
         eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
@@ -177,7 +177,8 @@ class MixtureModel(Model["MixtureOptions"]):
         k = padded(max(EXPECTED, options.dp_start))
         share = options.minibatch / facts.documents
         return {
-            f"{k} components": 8 * 8 * facts.words * k,  # arrays in double precision, with copies
+            # The arrays are in double precision, with copies.
+            f"{k} components": 8 * 8 * facts.words * k,
             "a minibatch": int(8 * share * (4 * facts.tokens + 10 * facts.documents)),
             "components of documents": 4 * facts.documents,
             "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,
@@ -186,7 +187,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def chain(
         self, options: MixtureOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of components, to which documents are allocated."""
+        """Start the chain of components, which also allocates documents to components."""
         from pysgrld.models.dpmm.chain import MixtureChain
 
         return MixtureChain(
@@ -196,14 +197,14 @@ class MixtureModel(Model["MixtureOptions"]):
     def scorer(
         self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole documents by log predictive density."""
+        """Return a scorer of whole held-out documents by their log predictive density."""
         from pysgrld.models.dpmm.score import MixtureScorer
 
         return MixtureScorer(held_out, options, words)
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return True if components have no order, the default for samplers that redraw all of them.
+    """Return True if components have no order, the default for samplers that redraw all components.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Reading a trained run of a Dirichlet-process mixture.
+"""Reading of a trained run of a Dirichlet-process mixture.
 
 Components are the components of the newest checkpoint. Components of different samples do not
-correspond to each other, so a run has no means of them over samples, and no intervals. Scores are
-averaged over samples, as they do not depend on the labels of components. Chains are compared by the
-sizes of components, and by the pairs of documents that share a component; docs/diagnose.md defines
-these quantities.
+correspond to each other, so a run has no means of components over samples, and no intervals. Scores
+are averaged over samples, because they do not depend on the labels of components. Chains are
+compared by the sizes of components, and by the pairs of documents that share a component;
+docs/diagnose.md defines these quantities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.fitted import Fitted, Samples, SomeDocuments
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Quantities of a draw that do not depend on the names of its components, and their titles.
+#: Titles of quantities that do not depend on the labels of a draw's components.
 TITLES = {
     "components": "components with documents",
     "components_of_ten": "components of ten documents or more",
@@ -37,12 +37,13 @@ TITLES = {
     "third": "third weight",
     "together": "two neighbours in one component",
 }
-#: Maximum number of held-out documents checked for a component in common with the next one.
+#: Maximum number of held-out documents for the probability that a document shares its component
+#: with the next document.
 NEIGHBOURS = 2000
 
 
 class MixtureFitted(Fitted):
-    """A trained mixture run, for reading; it has one layer of components.
+    """A trained run of a mixture, opened for reading.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The chain in its state at the latest checkpoint.
+        """The Markov chain in its state at the latest checkpoint.
 
         Raises
         ------
@@ -75,51 +76,54 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Number of components up to the last one with documents, as a tuple of length one."""
+        """Number of components up to the last one with documents, as a tuple with one number."""
         return (self.mixture.components,)
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the latest checkpoint."""
+        """The draw of the latest checkpoint."""
         return self.mixture.draw()
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the required shapes of a stored sample's matrices: J components, J + 1 weights."""
+        """Return the required shapes of the matrices in a stored sample, with J components."""
         components = max(1, len(sample["phi"]))
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample as a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words or for all words if None."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return the components' distributions over words in a stored sample, (J, V)."""
-        del layer  # there is one layer
+        """Return the components of a stored sample as distributions over words, (J, V)."""
+        del layer  # The model has one layer.
         return sample["phi"]
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return the components' distributions over words, (V, J)."""
-        del layer  # there is one layer
+        """Return the components as distributions over words, (V, J)."""
+        del layer  # The model has one layer.
         return draw["phi"]
 
     # ---- documents
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return each document's probability of each component, (n, J); for an empty one, the weights."""
-        del ids, layer  # nothing is random, and there is one layer
-        # log 0 is minus infinity; documents that underflow in single precision get the weights
+        """Return the probability that a document is in each component, (n, J).
+
+        For an empty document, it is the component's weight.
+        """
+        del ids, layer  # Nothing is random, and the model has one layer.
+        # log 0 is minus infinity. Documents that underflow in single precision get the weights.
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw each document's component; the document's proportion is 1 for it and 0 for others.
+        """Draw the component of each document; the proportion is 1 for it, and 0 for other ones.
 
-        All draws use the components of the newest checkpoint, as components of different samples
-        do not correspond to each other. A sample's iteration only keys the random numbers of its
-        draw.
+        All draws use the components of the newest checkpoint, because components of different
+        samples do not correspond to each other. The iteration of a sample only keys the random
+        numbers of its draw.
         """
         options, order = self.record.options, np.zeros(len(ids), np.int64)
         ends = np.cumsum(self.proportions(self.current, documents, ids, layer), axis=1)
@@ -127,31 +131,31 @@ class MixtureFitted(Fitted):
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
             theta = np.zeros(ends.shape, np.float32)
-            # the first component whose cumulative weight exceeds u times the total, which is
-            # rounded in the same way
+            # Take the first component with a cumulative weight above u times the total, which is
+            # rounded in the same way.
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Return the component of each token, (N,), which is drawn once per document."""
+        """Return the component of each token, (N,), which is equal for all tokens of a document."""
         drawn = next(self.document_draws([(self.record.step, {})], documents, ids, layer))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return each component's weight, the expected share of future documents, (J,)."""
+        """Return the weight of each component, its expected share of future documents, (J,)."""
         del documents, layer
         w: Doubles = self.current["w"][:-1].astype(np.float64)
         return w
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Return a scorer of this run's draws on documents."""
+        """Return a scorer of this run's draws on held-out documents."""
         return MixtureScorer(held_out, self.record.options, self.record.words)
 
     # ---- components
 
     def shown(self, layer: int) -> Int64s:
-        """Return the components with documents, ascending."""
-        del layer  # there is one layer
+        """Return the ascending numbers of the components with documents."""
+        del layer  # The model has one layer.
         return np.flatnonzero(self.mixture.sizes)
 
     def counts(self) -> Int64s | None:
@@ -159,22 +163,23 @@ class MixtureFitted(Fitted):
         return self.mixture.sizes
 
     def numbers(self) -> dict[str, int]:
-        """Count the components that have at least one document, and at least ten."""
+        """Count the components with at least one document, and the components with at least ten."""
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the weights of components, which are exported with them."""
+        """Return the weights of components, which are exported together with the components."""
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return quantities of a draw that do not depend on component names, by keys of `titles`.
+        """Return quantities that do not depend on component labels, by keys of `titles`.
 
-        Without held-out documents, quantities on documents with a common component are omitted.
+        Without held-out documents, quantities that depend on documents are omitted.
         """
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
-        # exp of the entropy of weights: the number of equal components with this entropy
+        # The exponential of the entropy of the weights is the number of equal components with this
+        # entropy.
         p = w[w > 0] / w.sum()
         measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]

@@ -1,4 +1,4 @@
-"""Log densities of count vectors, without the multinomial coefficient, the same in all models."""
+"""Log densities of count vectors, without the multinomial coefficient, which all models share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Number of products in memory at a time: 2 MB, about a core's cache.
+#: Maximum number of products in memory at a time: 2 MB, about the size of a core's cache.
 CELLS = 1 << 18
 
 
 def logsumexp(logs: Doubles) -> Doubles:
-    """Return the log of each row's sum of exponentials, (n,).
+    """Return the logarithm of each row's sum of exponentials, (n,).
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the log gamma function of values; fast if many values are equal.
+    """Return the log gamma function of each value; the function is fast if many values are equal.
 
     Parameters
     ----------
@@ -50,7 +50,9 @@ def log_gamma(values: Array) -> Doubles:
 
 
 def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
-    """Count the words of each component's documents, (V, J); counts below 2^53 are exact.
+    """Count the occurrences of words in each component's documents, (V, J).
+
+    Counts below 2^53 are exact.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Yield the indices 0 to n - 1 in groups, with at most `CELLS` document-component pairs each.
+    """Yield the indices of documents in groups of at most `CELLS` document-component pairs.
 
     Parameters
     ----------
@@ -95,7 +97,9 @@ def pieces(n: int, components: int) -> Iterator[Int64s]:
 
 
 def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
-    """Return sum_w n_dw log phi_jw, (n, J); no document may be empty.
+    """Return the log likelihood of each document in each component, (n, J).
+
+    It is sum_w n_dw log phi_jw. No document may be empty.
 
     Parameters
     ----------
@@ -113,7 +117,7 @@ def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
     logs = np.empty((n, components))
     room = max(1, CELLS // max(1, components))
     begin = 0
-    while begin < n:  # take as many documents as `CELLS` allows, and at least one
+    while begin < n:  # Take as many documents as `CELLS` allows, and at least one.
         first = documents.indptr[begin]
         end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
         end = min(n, max(begin + 1, end))
@@ -131,7 +135,7 @@ def log_mixture(
     log_weights: Doubles,
     log_left: Doubles | None = None,
 ) -> Doubles:
-    """Return documents' log densities under a mixture, (n,).
+    """Return the log density of each document under a mixture, (n,).
 
     Parameters
     ----------
@@ -154,11 +158,12 @@ def log_mixture(
 def responsibilities(
     documents: Documents, log_phi: Doubles | Floats, log_weights: Doubles
 ) -> Doubles:
-    """Return each document's probability of each component, (n, J) float64; rows sum to 1.
+    """Return the probability that each document is in each component, (n, J); rows sum to 1.
 
-    By Bayes' theorem this is w_j prod_w phi_jw^n_w over its sum. A document without words gets the
-    weights. So does a document with words that no component explains at the precision of ``log_phi``:
-    its log likelihoods are all minus infinity, and carry no information.
+    By Bayes' theorem the probability is w_j prod_w phi_jw^n_w, divided by the sum over j. A
+    document without words gets the weights. So does a document with words that no component
+    explains at the precision of ``log_phi``: its log likelihoods are all minus infinity, and carry
+    no information.
 
     Parameters
     ----------
@@ -176,7 +181,7 @@ def responsibilities(
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
-    """Return documents' log densities under a component drawn from the prior, (n,).
+    """Return the log density of each document under a component drawn from the prior, (n,).
 
     Parameters
     ----------

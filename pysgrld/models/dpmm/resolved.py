@@ -1,4 +1,4 @@
-"""Resolved options of a Dirichlet-process mixture."""
+"""Values of the options of a Dirichlet-process mixture, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.options.option import Resolved
 
 @dataclass(frozen=True, kw_only=True)
 class MixtureOptions(Resolved):
-    """Resolved options of a mixture."""
+    """Values of the options of a Dirichlet-process mixture."""
 
     topics: None = None
     eta: float

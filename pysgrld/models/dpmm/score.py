@@ -1,8 +1,9 @@
 """Log predictive density of whole documents under a mixture.
 
-The score is minus the mean over documents of log sum_j w_j prod_w phi_jw^n_w, without the multinomial
-coefficient, which is equal in all models (Baker et al. 2018, section 4.2). The rest of a sample's stick
-predicts as the prior does. The posterior average is the logarithm of the mean density over samples.
+The score is minus the mean over documents of log sum_j w_j prod_w phi_jw^n_w, without the
+multinomial coefficient, which is equal in all models (Baker et al. 2018, section 4.2). The weight
+of a sample's components that are not yet drawn goes to the prior's density. The posterior average
+is the logarithm of the mean density over samples.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LOG_PREDICTIVE = Score(
 
 
 class MixtureScorer(DensityScorer):
-    """A scorer of mixtures by whole documents.
+    """Scorer of draws of a mixture, by the densities of whole held-out documents.
 
     Parameters
     ----------
@@ -54,16 +55,18 @@ class MixtureScorer(DensityScorer):
         self._prior = prior_predictive(whole, words, options.eta)
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return documents' log densities under a draw, whose ``phi`` has the rows of `words`.
+        """Return the log density of each document under a draw.
+
+        ``phi`` of the draw has the rows of `words`.
 
         Raises
         ------
         NumericalError
             If a log density is not finite.
         """
-        del key  # nothing here is random
-        # log 0, due to underflow in single precision, is harmless: the mixture includes the prior's
-        # term
+        del key  # Nothing here is random.
+        # log 0, due to underflow in single precision, is harmless, because the mixture includes the
+        # density of the prior.
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():
@@ -71,13 +74,13 @@ class MixtureScorer(DensityScorer):
         return log_densities
 
     def average(self) -> Estimate:
-        """Return the averaged score so far, or NaN before the first sample."""
+        """Return the score averaged over samples, or NaN before the first sample."""
         if not self.samples:
             return super().average()
         return Estimate.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a unigram model: training word counts plus 0.01 each."""
+        """Return the score of a unigram model, with word counts of training plus 0.01 per word."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])

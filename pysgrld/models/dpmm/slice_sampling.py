@@ -1,4 +1,4 @@
-"""Dirichlet-process mixture of multinomials, by slice sampling with components added as needed.
+"""Slice sampling of a Dirichlet-process mixture of multinomials, with components added as needed.
 
     v_j ~ Beta(1, c),  w_j = v_j prod_{l<j} (1 - v_l),  phi_j ~ Dirichlet(base),  z_i ~ w,
     x_i ~ Multinomial(n_i, phi_{z_i}),  c ~ Gamma(shape, rate)
@@ -36,26 +36,27 @@ from pysgrld.models.dpmm.births import Births
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
-#: Number of components drawn at a time when the stick must be broken further.
+#: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Streams of the log-gamma draws of an iteration: sticks, components, c, a Beta variate, and new
-#: components.
+#: Random streams of the log-gamma draws of an iteration: for sticks, components, c, a Beta variate,
+#: and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: Entity of the uniform that chooses between the two gamma distributions of c.
+#: Part of the random key (entity) of the uniform that chooses between the two gamma distributions
+#: of c.
 _CHOICE = 1 << 40
-#: First entity of the uniforms of label swaps, and the number of uniforms per component.
+#: First entity of the uniforms of label swaps. `_UNIFORMS` is the number of uniforms per component.
 _SWAPS, _UNIFORMS = 1 << 41, 4
 #: Entity of the uniforms of a birth or a death.
 _BIRTHS = 1 << 42
 
 
 class Settings(NamedTuple):
-    """Settings of the sampler of a mixture.
+    """Settings of the sampler of a Dirichlet-process mixture.
 
     Attributes
     ----------
     algo : {"gibbs", "scir", "sgrld"}
-        How sticks and components move: fresh draws, exact transitions, Langevin steps.
+        How sticks and components are updated: by fresh draws, exact transitions, or Langevin steps.
     base : float
         Symmetric Dirichlet parameter of components, per word.
     shape, rate : float
@@ -87,7 +88,7 @@ class Settings(NamedTuple):
 
 
 class Mixture:
-    """A mixture's Markov chain: sticks, components, concentration, and allocations of documents.
+    """Markov chain of a mixture: sticks, components, concentration, and allocations of documents.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ class Mixture:
         u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
-        # initially, components are drawn from the prior
+        # Initially, components are drawn from the prior.
         self._log_sticks = np.empty((2, 0))
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
@@ -153,7 +154,7 @@ class Mixture:
 
     @property
     def log_weights(self) -> tuple[Doubles, float]:
-        """Logs of the weights w_j, (J,), and of the remaining stick."""
+        """Logarithms of the weights w_j, (J,), and of the rest of the stick."""
         one, two = self._log_sticks
         whole = logaddexp(one, two)
         log_rest = np.cumsum(two - whole)
@@ -187,11 +188,11 @@ class Mixture:
             If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # here, c does not depend on sticks
+        if settings.concentration != "sticks":  # In this case, c does not depend on sticks.
             self._draw_concentration()
         if not self._ordered:
-            # number the components with documents from 0, and propose a birth or death; all else is
-            # drawn next
+            # Number the components with documents from 0, and propose a birth or a death. All other
+            # variables are drawn next.
             z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
             births = Births(documents, self.words, settings.base, self.concentration)
             choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
@@ -208,11 +209,11 @@ class Mixture:
             self._draw_concentration()
         chunks = 0
         if settings.swaps and self._ordered:
-            self._grow(0, CHUNK)  # the last component with documents may swap with the next one
+            self._grow(0, CHUNK)  # The last component with documents may swap with the next one.
             self._swap_labels()
             chunks = 1
         self._allocate(documents, ids, positions, chunks)
-        # remove components after the last one with documents
+        # Remove the components after the last one with documents.
         k = int(self.z.max()) + 1
         self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
         if not settings.reuse:
@@ -220,9 +221,10 @@ class Mixture:
         self.step += 1
 
     def _draw_concentration(self) -> None:
-        """Draw c given the sticks, or given the number of components with documents.
+        """Draw the concentration c given the sticks, or given the number of components in use.
 
-        Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas.
+        Kalli et al. (2011) for sticks; Escobar and West (1995), section 6, for the number of
+        components with documents: a mixture of two gamma distributions.
         """
         s = self.settings
         if s.concentration == "sticks":
@@ -241,7 +243,7 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
-        """Update sticks and components, given the allocations of a set of documents."""
+        """Update sticks and components, given the components of a set of documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
@@ -309,11 +311,14 @@ class Mixture:
 
     @property
     def key(self) -> Key:
-        """The address of the next iteration's random numbers."""
+        """Key of the random numbers of the next iteration."""
         return Key(self.seed, self.chain, self.step)
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
-        """Make a CIR transition of each element towards Gamma(shape); a fresh draw if h is infinite."""
+        """Make a CIR transition of each element, with the stationary distribution Gamma(shape).
+
+        The result is a fresh draw if ``h`` is infinite.
+        """
         moved = np.ascontiguousarray(log_g, np.float64).copy()
         core.simplex_scir_log(
             log_g=moved,
@@ -326,20 +331,23 @@ class Mixture:
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Return v and 1 - v of each stick, (2, J), from the stick's two gamma variates."""
+        """Return the parts v and 1 - v of each stick, (2, J), from its two gamma variates."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
     def _uniforms(
         self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
     ) -> Doubles:
-        """Return uniforms of this iteration; a document uses ordinal 0 for its slice, 1 for births."""
+        """Return uniform variates of this iteration.
+
+        A document uses ordinal 0 for its slice, and ordinal 1 for births.
+        """
         return core.uniforms(entity, ordinal, purpose=purpose, **self.key._asdict())
 
     def _swap_labels(self) -> None:
-        """Swap labels of pairs of components: first of any two with documents, then of neighbours.
+        """Swap labels of pairs of components with documents, then of pairs of neighbours.
 
-        These are exact Metropolis steps given the allocations of all documents, not only of the
+        The swaps are exact Metropolis steps given the allocations of all documents, not only of the
         minibatch. Pairs have no component in common, so all pairs of one kind are decided at once.
         docs/internals/mathematics.md, "Label swaps".
         """
@@ -349,7 +357,7 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # for each position, the component after the swap, and the stick's former position
+        # For each position, store the component after the swap, and the stick's former position.
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
@@ -374,9 +382,10 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
-        """Draw slices, break the stick down to the smallest slice, and allocate documents.
+        """Draw slices and the components that they need, and allocate the documents.
 
-        ``chunks`` is the number of chunks of new components drawn before.
+        New components are drawn until the rest of the stick is below the smallest slice. ``chunks``
+        is the number of groups of new components that were drawn before.
         """
         log_weights, log_rest = self.log_weights
         u = self._uniforms(ids, np.zeros(len(ids), np.int64), core.Purpose.slices)
@@ -405,23 +414,23 @@ class Mixture:
         )
 
     def _grow(self, chunk: int, n: int) -> None:
-        """Break the stick further, by drawing n new components from the prior."""
+        """Draw n new components from the prior, with parts of the rest of the stick as weights."""
         stream = _FRESH + 2 * chunk
         prior = np.array([[1.0], [self.concentration]])
         sticks = self._gamma(np.zeros((2, n)), prior, stream)
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # otherwise all components are reused
+        if lacking > 0:  # Otherwise all components are reused.
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 
     # ---- draws and scores
 
     def log_predictive(self, documents: Documents, *, leftover: bool = True) -> Doubles:
-        """Compute documents' log densities under the current components, (n,).
+        """Compute the log density of each document under the current components, (n,).
 
-        The multinomial coefficient is left out.
+        The multinomial coefficient is omitted.
 
         Parameters
         ----------
@@ -440,7 +449,9 @@ class Mixture:
         return logs
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the draw: ``phi`` (R, J) for the given words (None: all), and ``w`` (J + 1,).
+        """Return the current components and weights.
+
+        ``phi`` (R, J) has the given words (None: all), and ``w`` is (J + 1,).
 
         The last weight is the rest of the stick.
         """
@@ -473,7 +484,7 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            # the stored state may have a different number of components
+            # The stored state may have a different number of components.
             if name.endswith(".log_g"):
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):

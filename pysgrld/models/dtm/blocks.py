@@ -1,4 +1,4 @@
-"""The block of dynamic topics (random walks of words' log weights over slices), and its start.
+"""Topics that change over time, and the chain from which they start.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -21,7 +21,7 @@ from pysgrld.types import Block, Documents, Int64s
 
 
 def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, ...]:
-    """Return the block of topics over V words in T slices.
+    """Return the block of topics over V words in T time slices.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, .
     )
 
 
-#: Settings of the short chains: the defaults of LDA.
+#: Settings of the short chains, which are the defaults of LDA.
 _SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
 
 
 def steady_chain(
     options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
 ) -> BlockChain:
-    """Start an LDA chain on the same documents, ignoring their times.
+    """Start an LDA chain on the same documents, which ignores the documents' times.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def steady_chain(
 
 
 class WithoutSlices(NamedTuple):
-    """A source of documents that hides their time slices."""
+    """A source of documents that hides the documents' time slices."""
 
     source: Source
 

@@ -1,4 +1,4 @@
-"""Dynamic topics as a model: options, defaults, and the modules that implement it."""
+"""Declaration of dynamic topics: options, defaults, and the modules that implement the model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: Standard deviations of a word's log weight: per slice, and at the start of its random walk.
+#: Standard deviations of a word's log weight: of its change from slice to slice, and at the start
+#: of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
-#: Number of Gibbs sweeps of a document at a visit.
+#: Default number of Gibbs sweeps over a document in each iteration that has the document.
 SWEEPS = 10
-#: Minimum number of token visits (tokens times sweeps) of a minibatch per cell of the topics,
-#: because each step moves all cells.
+#: Minimum work on a minibatch (tokens times sweeps) for each element of the topic matrix, because a
+#: step moves all elements.
 VISITS_PER_CELL = 0.5
-#: Maximum number of rows of the topics: words times slices.
+#: Maximum number of rows of the topic matrix, which is the number of words times slices.
 MOST_ROWS = 2**31 - 1
 
 _GROUP = "Time (--model dtm)"
@@ -40,7 +41,7 @@ _STORED = "time slices can be formed only after all documents have been read"
 
 
 class DynamicModel(Model["DynamicOptions"]):
-    """Dynamic topics."""
+    """Dynamic topics: word probabilities change from one time slice to the next."""
 
     name = "dtm"
     summary = "dynamic topics, whose words change from time slice to time slice"
@@ -83,14 +84,14 @@ class DynamicModel(Model["DynamicOptions"]):
     adds_up = True
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column of times and the length of a slice."""
-        assert column is not None  # the option is required
+        """Return the column with the times of documents, and the length of a slice."""
+        assert column is not None  # The option is required.
         return column, asked_for(slices)
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the topics, the documents' prior, the slices, and the minibatch size."""
+        """Set defaults of topics, the documents' prior, slices, and the minibatch size."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
@@ -121,7 +122,7 @@ class DynamicModel(Model["DynamicOptions"]):
             )
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[Message]:
-        """Yield a message about the slices, which lists those without documents."""
+        """Yield a message about the slices, which lists the slices without documents."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (
@@ -136,7 +137,7 @@ class DynamicModel(Model["DynamicOptions"]):
         yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for all slices' topics, minibatches, and current documents."""
+        """Return the bytes for topics in all slices, minibatches, and documents, by purpose."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -164,7 +165,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def chain(
         self, options: DynamicOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of all slices' topics."""
+        """Start the chain of the topics in all slices."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.blocks import blocks
         from pysgrld.models.token_topics import GibbsDocuments
@@ -191,7 +192,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def short_chain(
         self, options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a short chain whose topics do not change over time; they initialise all slices."""
+        """Start a short chain with topics that are constant over time, to initialise all slices."""
         from pysgrld.models.dtm.blocks import steady_chain
 
         return steady_chain(options, stream, corpus, run_on)
@@ -199,7 +200,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains with an accept step that start from a minibatch chain's topics."""
+        """Return chains with an accept test that start from a minibatch chain's topics."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import chains_from
@@ -210,7 +211,10 @@ class DynamicModel(Model["DynamicOptions"]):
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer by document completion with the topics of each document's slice."""
+        """Return a scorer of held-out documents, by the topics of each document's slice.
+
+        It predicts a part of each document from the other part.
+        """
         from pysgrld.evaluate import Completion
         from pysgrld.models.token_reader import gibbs_readers
 
@@ -218,7 +222,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics: random walks, phi, and counts."""
+    """Return the bytes of topics in one exact chain: for random walks, phi, and counts."""
     from pysgrld.core import padded
 
     return 16 * facts.rows * padded(topics)

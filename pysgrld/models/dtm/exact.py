@@ -1,4 +1,4 @@
-"""Metropolis refinement of dynamic topics, by chains over the whole corpus with an accept step."""
+"""Refinement of dynamic topics by chains over the whole corpus, with Metropolis accept tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """A chain of Metropolis-adjusted steps over the whole corpus, from the end of training on."""
+    """Exact chain over the whole corpus, which continues from the end of training."""
 
     algo = "mala"
     method = "Gibbs sampling and steps that are accepted or not"
@@ -22,7 +22,7 @@ class ExactDynamic(ExactTokens):
     def parts(
         options: DynamicOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], GibbsDocuments]:
-        """Return the block of topics, and the documents, which are sampled by Gibbs given topics."""
+        """Return the block of topics, and the sampler of documents by Gibbs sweeps given topics."""
         words = chain.topics.shape[0] // chain.topics.copies
         return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,
@@ -39,7 +39,7 @@ class ExactDynamic(ExactTokens):
         other_chains: Sequence[ExactDynamic] = (),
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Sample all tokens' topics and update the topics over words, ``sweeps`` times.
+        """Sample the topics of all tokens and update the topics over words, ``sweeps`` times.
 
         Parameters
         ----------
@@ -56,5 +56,5 @@ class ExactDynamic(ExactTokens):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
-        """Return the current probabilities of the watched words, a posterior draw."""
+        """Return the current probabilities of the monitored words, which are a posterior draw."""
         return self._watched_phi()

@@ -1,4 +1,4 @@
-"""Reading dynamic-topic runs: topics in each time slice, and their means over slices."""
+"""Reading of runs with dynamic topics: topics in each time slice, and their means over slices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from pysgrld.types import Array, Condition, Doubles, Floats, Invariant
 
 
 class DynamicFitted(AdmixtureFitted):
-    """A trained run of dynamic topics, for reading.
+    """A trained run of dynamic topics, opened for reading.
 
-    A topic over the words is its mean over slices, weighted by their shares of training tokens.
+    The distribution of a topic over words is the mean over slices, weighted by the slices' shares
+    of training tokens.
 
     Parameters
     ----------
@@ -44,13 +45,13 @@ class DynamicFitted(AdmixtureFitted):
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the time slices, from the earliest on."""
+        """Names of the time slices, earliest first."""
         names: tuple[str, ...] = self.record.options.found_slices.names
         return names
 
     @property
     def slice_shares(self) -> Doubles:
-        """Each slice's share of the training tokens, (T,)."""
+        """Share of each slice in the training tokens, (T,)."""
         tokens = np.array(self.record.options.found_slices.tokens, np.float64)
         if not tokens.sum():
             tokens = np.ones(len(self.slices))
@@ -59,11 +60,12 @@ class DynamicFitted(AdmixtureFitted):
 
     def in_slices(self, draw: Draw) -> Floats:
         """Return the topics over words in each time slice, (T, K, V), as a view."""
-        wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # word-major
+        # The array is word-major.
+        wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 
     def slice_variances(self) -> Doubles:
-        """Return the prior variance of the logarithm of a word's weight in each time slice, (T,)."""
+        """Return the prior variance of a word's log weight in each time slice, (T,)."""
         options: DynamicOptions = self.record.options
         variances: Doubles = options.spread**2 + options.drift**2 * np.arange(
             len(self.slices), dtype=np.float64
@@ -71,8 +73,8 @@ class DynamicFitted(AdmixtureFitted):
         return variances
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
-        """Return a stored sample's topics over words, (K, V), averaged over slices."""
-        del layer  # there is one layer
+        """Return the topics over words in a stored sample, (K, V), averaged over slices."""
+        del layer  # The model has one layer.
         phi, shares = sample["phi"], self.slice_shares
         mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
         for t, share in enumerate(shares.tolist()):
@@ -81,7 +83,7 @@ class DynamicFitted(AdmixtureFitted):
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32, averaged over slices."""
-        del layer  # there is one layer
+        del layer  # The model has one layer.
         phi, shares = draw["phi"], self.slice_shares
         mean = np.zeros((len(phi) // len(shares), phi.shape[1]))
         for t, share in enumerate(shares.tolist()):
@@ -91,5 +93,5 @@ class DynamicFitted(AdmixtureFitted):
         return phi_of_words
 
     def word_prior(self) -> float:
-        """Return 0, because words have no Dirichlet prior."""
+        """Return 0, because topics over words have no Dirichlet prior."""
         return 0.0

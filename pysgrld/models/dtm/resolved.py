@@ -1,4 +1,4 @@
-"""Resolved options of dynamic topics."""
+"""Values of the options of dynamic topics, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicOptions(Resolved):
-    """Resolved options of dynamic topics; ``slices`` has the fields of `FoundSlices`."""
+    """Values of the options of dynamic topics; ``slices`` has the fields of `FoundSlices`."""
 
     topics: int
     alpha: float
@@ -26,7 +26,7 @@ class DynamicOptions(Resolved):
 
     @property
     def found_slices(self) -> FoundSlices:
-        """The time slices, and each one's number of tokens.
+        """The time slices, with the number of tokens in each slice.
 
         Raises
         ------
@@ -42,7 +42,7 @@ class DynamicOptions(Resolved):
 
     @property
     def slicing(self) -> Slicing:
-        """The time slices, and the rule by which documents are assigned to them."""
+        """The time slices, with the rule by which documents are assigned to slices."""
         from pysgrld.types import Slicing
 
         return Slicing(self.time, self.found_slices.names, self.found_slices.begins)

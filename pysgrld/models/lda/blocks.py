@@ -1,4 +1,4 @@
-"""The blocks of latent Dirichlet allocation.
+"""The parameter blocks of latent Dirichlet allocation: topics over words, and learned priors.
 
 phi_k ~ Dirichlet(eta),  theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 """
@@ -13,7 +13,7 @@ from pysgrld.types import Block
 
 #: Shape of the gamma prior of a learned alpha_k; 1 is an exponential distribution.
 ALPHA_SHAPE = 1.0
-#: Maximum step of a learned alpha; Euler steps of 1/4 widen its distribution by a seventh.
+#: Maximum step size of a learned alpha. Euler steps of 1/4 widen its distribution by a seventh.
 MOST_ALPHA = 0.25
 
 
@@ -21,7 +21,8 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the model's blocks: topics over words, and learned priors.
 
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, with the default of a fixed alpha as its mean.
-    Published settings start as in the papers, at Gamma(1), not at the corpus's scale.
+    With published settings, topics start at Gamma(1) as in the papers, not at the scale of the
+    corpus.
 
     Parameters
     ----------

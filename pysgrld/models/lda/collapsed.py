@@ -1,4 +1,4 @@
-"""Documents of LDA by collapsed Gibbs sampling; the state is the topics of all tokens.
+"""Documents of LDA by collapsed Gibbs sampling, in which the state is the topics of all tokens.
 
 Kernel: cpp/kernels/documents_collapsed.cpp.
 """
@@ -18,12 +18,12 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
 
-#: Seconds between checks whether a visit should stop.
+#: Seconds between checks whether to stop sampling.
 LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents by collapsed Gibbs sampling, which draws a token's topic given those of all others.
+    """Documents sampled by collapsed Gibbs: each topic is drawn given all other tokens' topics.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CollapsedDocuments(TokenTopics):
     Attributes
     ----------
     visited : (1,) int64
-        Number of documents that an interrupted visit has processed, over all sweeps; else 0.
+        Number of documents that an interrupted iteration has processed, over all sweeps; else 0.
     """
 
     def __init__(self, *, block: Block, alpha: float | None, sweeps: int, threads: int) -> None:
@@ -55,7 +55,7 @@ class CollapsedDocuments(TokenTopics):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Draw each token's topic given the others', and return word counts by topic.
+        """Draw the topic of each token given all other topics; return word counts by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
@@ -70,10 +70,10 @@ class CollapsedDocuments(TokenTopics):
         batch: Minibatch,
         waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
-        """Visit the documents of several chains on one thread, alternating between chains at each token.
+        """Sample the documents of several chains on one thread, alternating at each token.
 
-        The result is that of `visit` of each chain. In a chain each draw waits for the draw before
-        it, so two chains together take little longer than one.
+        The result is the same as with `visit` of each chain. In a chain each draw waits for the
+        draw before it, so two chains together take little longer than one.
 
         Parameters
         ----------
@@ -85,7 +85,8 @@ class CollapsedDocuments(TokenTopics):
         batch : Minibatch
             The whole corpus.
         waiting : callable, optional
-            Called between documents; it may raise an exception to stop. The next visit then continues.
+            Called between documents; it may raise an exception to stop. The next call then
+            continues.
         """
         first, k = chains[0], chains[0].topics
         assert first.token_ptr is not None
@@ -145,7 +146,7 @@ class CollapsedDocuments(TokenTopics):
 
     @property
     def _topics_of_tokens(self) -> Int32s:
-        assert self.z is not None  # it is set, because the whole corpus is stored
+        assert self.z is not None  # The array exists, because the whole corpus is stored.
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:
@@ -164,7 +165,10 @@ class CollapsedDocuments(TokenTopics):
 
 
 class _Prior(NamedTuple):
-    """Prior of words in topics: distinct rows, the row of each word, and sums over all V words."""
+    """Dirichlet prior of words in topics: distinct rows, row number of each word, and total mass.
+
+    The mass is a topic's sum over all V words.
+    """
 
     rows: Floats
     of: Int32s

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation as a model: options, defaults, and modules that implement it."""
+"""Declaration of latent Dirichlet allocation: options, defaults, and modules that implement it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Number of Gibbs sweeps of a document in a visit, and if alpha is learned, for which fewer would
-#: cause bias.
+#: Default number of Gibbs sweeps over a document in each iteration that has the document. If alpha
+#: is learned, the number is `LEARNING_SWEEPS`, because fewer sweeps would cause bias.
 SWEEPS, LEARNING_SWEEPS = 10, 30
-#: Number of topics above which visits have more sweeps by default, and this number of sweeps:
-#: starting and ending a visit costs as much as ten sweeps, and documents take longer to find their
-#: topics.
+#: Number of topics above which the default number of sweeps is `MANY_SWEEPS`. With many topics, the
+#: work before and after the sweeps costs as much as ten sweeps, and documents take longer to find
+#: their topics.
 MANY, MANY_SWEEPS = 128, 20
 #: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
 PASSES = 100
@@ -91,8 +91,8 @@ class LDAModel(Model["LDAOptions"]):
             "step-size": (0.5, 10.0, 0.33),
             "lazy": "off",
         },
-        # the paper has "the same setting" as for SGRLD and gives no step size, so the default of smld
-        # is used
+        # The paper has "the same setting" as for SGRLD and gives no step size, so the default of
+        # smld is used.
         "smld-2018": {
             "algo": "smld-approx",
             "topics": 50,
@@ -120,7 +120,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error for several word priors, or for persistent documents with minibatches."""
+        """Raise an error for several word priors, or for minibatches if documents persist."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
@@ -146,7 +146,7 @@ class LDAModel(Model["LDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the topics, the priors, and the sweeps or passes over a document."""
+        """Set defaults of the topics, the priors, and the sweeps or passes over a document."""
         from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
@@ -166,7 +166,7 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # whether training draws samples by minibatches of a stored corpus, without a preset
+        # Training is usual if it draws samples by minibatches of a stored corpus, without a preset.
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )
@@ -177,17 +177,18 @@ class LDAModel(Model["LDAOptions"]):
             usual = usual and not (value["seed-words"] or value["keep-documents"])
             most = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = most if usual else 1
-        # None unless documents persist, because a run's identity omits options that are None
+        # The value is None unless documents persist, because a run's identity omits options that
+        # are None.
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
             if SAMPLERS[
                 value["algo"]
-            ].draws:  # expected counts, or means over several sweeps, would vary too little
+            ].draws:  # Expected counts, or means over several sweeps, would vary too little.
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics, minibatches, current documents and, for some samplers, tokens."""
+        """Return the bytes for topics, minibatches, documents and, for some samplers, tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
@@ -226,7 +227,7 @@ class LDAModel(Model["LDAOptions"]):
                 block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
             )
         elif options.algo == "ovb":
-            # approximations have no draws from which to learn alpha
+            # Approximations have no draws from which to learn alpha.
             assert alpha is not None
             documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
         else:
@@ -254,7 +255,10 @@ class LDAModel(Model["LDAOptions"]):
     def short_chain(
         self, options: LDAOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start a chain of a few sweeps; alpha is fixed, because so few would bias a learned one."""
+        """Start a short chain with few sweeps and a fixed alpha.
+
+        With so few sweeps, a learned alpha would be biased.
+        """
         if SAMPLERS[options.algo].draws and options.sweeps > self.short_sweeps:
             few = self.short_sweeps
             options = replace(options, sweeps=few, kept_sweeps=few - few // 2)
@@ -274,7 +278,7 @@ class LDAModel(Model["LDAOptions"]):
         return chains_from(ExactLDA, chain, options, run_on, start=start)
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
-        """Return a scorer by document completion."""
+        """Return a scorer that predicts a part of each held-out document from the other part."""
         from pysgrld.evaluate import Completion
         from pysgrld.models.lda.reader import lda_readers
 
@@ -284,7 +288,7 @@ class LDAModel(Model["LDAOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics and word counts."""
+    """Return the bytes for topics and word counts in one exact chain."""
     from pysgrld.core import padded
 
     return 20 * facts.words * padded(topics)

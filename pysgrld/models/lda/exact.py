@@ -1,4 +1,4 @@
-"""Gibbs refinement of LDA, by collapsed-Gibbs chains that start from a minibatch chain's topics."""
+"""Gibbs refinement of LDA by collapsed-Gibbs chains that start from a minibatch chain's topics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
     def parts(
         options: LDAOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], CollapsedDocuments]:
-        """Return the blocks of LDA, and its documents under collapsed Gibbs."""
+        """Return the blocks of LDA, and the sampler of documents by collapsed Gibbs."""
         block = blocks(options, chain.topics.shape[0], chain.tokens)
         return block, CollapsedDocuments(
             block=block[0], alpha=fixed(options.alpha), sweeps=1, threads=1
@@ -47,7 +47,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         other_chains: Sequence[ExactLDA] = (),
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Sweep over all tokens ``sweeps`` times, alternating with the other chains at each token.
+        """Sweep over all tokens ``sweeps`` times, alternating with other chains at each token.
 
         Parameters
         ----------
@@ -74,16 +74,19 @@ class ExactLDA(ExactTokens, ReplicatedChain):
             elsewhere[0].sweep(sweeps, elsewhere[1:], waiting)
 
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
-        """Continue this chain on resampled documents, and return the mean topics, (K, V)."""
+        """Continue this chain on resampled documents, and return the mean of the topics, (K, V)."""
         phi = Replicate(self, number, threads).mean(waiting)
         return np.ascontiguousarray(phi[:, : self.topics.shape[1]].T)
 
     def arrays(self) -> dict[str, Array]:
-        """Return all tokens' topics, and how many documents an interrupted visit has processed."""
+        """Return the topics of all tokens, and the progress of an interrupted iteration.
+
+        The progress is the number of documents that were processed.
+        """
         return super().arrays() | {"visited": self._tokens.visited.copy()}
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`; the topics over words are computed from the tokens' topics.
+        """Restore the chain from `arrays`, and compute topics over words from the tokens' topics.
 
         Raises
         ------
@@ -109,7 +112,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         return self._visited
 
     def watched_words(self) -> Doubles:
-        """Return the watched probabilities, drawn given the topics' counts as in stored draws."""
+        """Return a draw of the monitored probabilities, given the counts of topics."""
         z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
         mean = self._watched_phi()

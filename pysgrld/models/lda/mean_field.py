@@ -1,4 +1,4 @@
-"""Documents of LDA by mean-field variational Bayes, whose proportions are Dirichlet(gamma_d).
+"""Documents of LDA by mean-field variational Bayes, with a Dirichlet(gamma_d) for proportions.
 
 Kernel: cpp/kernels/documents_mean_field.cpp.
 """
@@ -17,7 +17,7 @@ from pysgrld.core.restore import check_positive, put_back
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
-#: A document has converged if gamma changes by less than this on average over topics, as in
+#: A document has converged if gamma changes by less than this number on average over topics, as in
 #: Hoffman's code.
 TOLERANCE = 1e-3
 #: Maximum number of passes over a document that is not used for training.
@@ -25,7 +25,7 @@ PASSES = 100
 
 
 class MeanFieldDocuments(DocumentSampler):
-    """Documents by coordinate ascent on their variational parameters.
+    """Documents fitted by coordinate ascent on the variational parameters of their proportions.
 
     Parameters
     ----------
@@ -46,13 +46,15 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Make gamma of all documents persist between visits; it starts as for new documents."""
+        """Store gamma of all documents from one iteration to the next, starting at 1."""
         self._gamma = self._start(len(documents))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Fit the minibatch's documents given exp(E log phi), and return expected word counts by topic.
+        """Fit the documents of a minibatch; return expected word counts by topic.
+
+        The draw has exp(E log phi).
 
         Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
         """
@@ -65,7 +67,7 @@ class MeanFieldDocuments(DocumentSampler):
         return {"phi": Counts(fitted.words, counts, batch.scale / UNIT, level)}
 
     def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
-        """Fit the given documents; return expected word counts by topic, and expected token counts."""
+        """Fit documents; return expected word counts by topic, and the number of tokens."""
         documents = Documents(batch.indptr, batch.indices, batch.counts)
         _, counts = self.fit(weights, documents, want_words=True, gamma=self._gamma)
         assert counts is not None
@@ -79,7 +81,9 @@ class MeanFieldDocuments(DocumentSampler):
         want_words: bool,
         gamma: Floats | None = None,
     ) -> tuple[Floats, Int64s | None]:
-        """Fit documents; return their gamma, (n, Kp), and counts (R, Kp) in units of 2^-24.
+        """Fit documents; return their gamma, (n, Kp), and expected word counts by topic.
+
+        The counts are (R, Kp), in units of 2^-24.
 
         The fit continues in place from ``gamma`` if it is not None; else it starts at 1.
         """
@@ -106,11 +110,11 @@ class MeanFieldDocuments(DocumentSampler):
         return gamma
 
     def arrays(self) -> dict[str, Array]:
-        """Return ``gamma`` of all documents, if it persists."""
+        """Return ``gamma`` of all documents, if it is stored between iterations."""
         return {} if self._gamma is None else {"gamma": self._gamma}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy gamma from the arrays of a checkpoint, if gamma persists.
+        """Copy gamma from a checkpoint's arrays, if it is stored between iterations.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Reading LDA runs: documents' proportions given topics, predictions from these, and scores."""
+"""Reading of LDA runs: documents' proportions given topics, and predictions from proportions."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     alpha : float or None
         Symmetric Dirichlet prior per topic of a document, or None if draws include alpha_k.
     mean_field : bool
-        Whether documents are fitted by mean field, as in training; if not, their topics are sampled.
+        Whether documents are fitted by mean field, as in training; if not, the topics of their
+        tokens are sampled.
     """
     if not mean_field:
         return gibbs_readers(topics, alpha)
-    assert alpha is not None  # approximations have no draws from which to learn alpha
+    assert alpha is not None  # Approximations have no draws from which to learn alpha.
     return Readers((topics,), core.MAX_COLLECTED, partial(MeanFieldReader, topics, alpha))
 
 
 class MeanFieldReader(Reader):
-    """Reader by mean-field variational Bayes with fixed topics; it has no randomness or state.
+    """Reader by mean-field variational Bayes with fixed topics, without randomness.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class MeanFieldReader(Reader):
     def __init__(
         self, topics: int, alpha: float, documents: Documents, doc_ids: Int64s, threads: int
     ) -> None:
-        del doc_ids  # nothing is random
+        del doc_ids  # Nothing is random.
         self.documents = documents
         self.fitting = MeanFieldDocuments(
             topics=topics, alpha=alpha, sweeps=PASSES, threads=threads
@@ -66,18 +67,18 @@ class MeanFieldReader(Reader):
         self._last = core.zeros(len(documents), padded(self.fitting.topics), "float32")
 
     def _theta(self, parts: Draw) -> Floats:
-        """Return the mean proportions, (n, Kp)."""
+        """Return the mean proportions of topics in documents, (n, Kp)."""
         gamma, _ = self.fitting.fit(weights_of(parts), self.documents, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
         self._last = gamma
         return gamma
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return each scored entry's probability, from the means of theta and phi.
+        """Return the probability of each scored entry, from mean proportions and mean topics.
 
         Patterson and Teh (2013), eq. (16).
         """
-        del key, how  # every visit is the same
+        del key, how  # Every fit is the same.
         return core.predictive_given_theta(
             phi=parts["phi"],
             topics=self.fitting.topics,
@@ -88,8 +89,11 @@ class MeanFieldReader(Reader):
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
-        """Return the mean proportions gamma_dk / sum_j gamma_dj, (n, K)."""
-        del key, how, layer  # every visit is the same, and there is one layer
+        """Return the mean proportions of topics in documents, (n, K).
+
+        They are gamma_dk / sum_j gamma_dj.
+        """
+        del key, how, layer  # Every fit is the same, and the model has one layer.
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
@@ -114,8 +118,8 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no topics of tokens")
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's expected share of the tokens, from the documents' last fit, (K,)."""
-        del layer  # there is one layer
+        """Return the expected share of each topic in the tokens, from the last fit, (K,)."""
+        del layer  # The model has one layer.
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
         share /= max(1.0, lengths.sum())
@@ -123,7 +127,7 @@ class MeanFieldReader(Reader):
 
 
 class LDAFitted(AdmixtureFitted):
-    """A trained LDA run that is opened for reading; its topics are distributions over words.
+    """A trained run of LDA, opened for reading; topics are distributions over words.
 
     Parameters
     ----------

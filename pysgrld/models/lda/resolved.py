@@ -1,4 +1,4 @@
-"""Resolved options of LDA."""
+"""Values of the options of LDA, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pysgrld.options.word_files import FoundSeeds
 
 @dataclass(frozen=True, kw_only=True)
 class LDAOptions(Resolved):
-    """Resolved options of LDA; ``alpha`` and ``eta`` are numbers, unless they are learned."""
+    """Values of the options of LDA; ``alpha`` and ``eta`` are numbers, unless they are learned."""
 
     topics: int
     alpha: float | Literal["learn"]

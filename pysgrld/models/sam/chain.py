@@ -1,4 +1,4 @@
-"""The chain of a spherical admixture model, which has one block, and word weights."""
+"""Markov chain of a spherical admixture model, and the weights of words."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.points import Points
 from pysgrld.types import Documents, Doubles, Int32s, Key, Positions
 
-#: Name of the word weights in a draw and a checkpoint.
+#: Name of the words' weights (inverse document frequencies) in a draw and in a checkpoint.
 IDF = "idf"
 #: Number of documents processed together.
 BLOCK = 4096
 
 
 class SphericalChain(BlockChain):
-    """A chain whose draws include the topics, and the word weights needed to read documents."""
+    """Markov chain of a spherical admixture model; its draws include the weights of words."""
 
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the draw: ``phi`` for the given words (None: all), and ``idf`` of all words."""
+        """Return the topics ``phi`` for the given words (None: all), and ``idf`` of all words."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw, because documents are sampled during the topics' trajectories."""
+        """Return an empty draw, because documents are sampled while the topics move."""
         del key, words
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros to which topics are added; the normalised sum is the mean direction."""
+        """Return arrays of zeros to which topics are added; normalised sums are mean directions."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of the last minibatch's documents, and of the topics' updates.
+        """Return metrics of the last minibatch's documents, and metrics of the topics' updates.
 
-        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1
-        for draws from the posterior, above 1 if noise of minibatches speeds topics up.
+        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere. It
+        is 1 for draws from the posterior, and above 1 if noise of minibatches speeds topics up.
         """
         (points,) = self.states.values()
         assert isinstance(points, Points)
@@ -56,14 +56,14 @@ class SphericalChain(BlockChain):
 def chain(
     options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
 ) -> SphericalChain:
-    """Start a chain: weigh words, compute the mean document direction, and draw topics around it.
+    """Start a chain with topics that are drawn around the mean direction of the documents.
 
     Parameters
     ----------
     options : SphericalOptions
     stream : Minibatches
-        Minibatches of a stored corpus. If it has no documents, weights and direction are 0, and will
-        be restored.
+        Minibatches of a stored corpus. If the corpus has no documents, weights and direction are 0,
+        and will be restored.
     corpus : CorpusFacts
     run_on : RunOn
 
@@ -80,7 +80,7 @@ def chain(
             "corpus"
         )
     source = stream.source
-    # a saved model does not include its documents
+    # A saved model does not include its documents.
     if isinstance(source, Documents) and not len(source):
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:
@@ -105,7 +105,9 @@ def chain(
 
 
 def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
-    """Return each word's ln(D / df_w) over the training documents, (V,), 0 if no document has it.
+    """Return the weight ln(D / df_w) of each word, (V,), or 0 for words without documents.
+
+    df_w is the number of training documents that have word w.
 
     Parameters
     ----------
@@ -131,7 +133,9 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
 
 
 def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
-    """Return the normalised sum of the training documents' unit vectors, (V,), or 0 if none has weight.
+    """Return the normalised sum of the training documents' unit vectors, (V,).
+
+    The sum is 0 if no document has a word with a weight.
 
     Parameters
     ----------

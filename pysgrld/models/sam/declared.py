@@ -1,4 +1,4 @@
-"""The spherical admixture model as a model: options, defaults, and its modules."""
+"""Declaration of the spherical admixture model: options, defaults, and implementing modules."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 #: Default number of topics, and default Dirichlet parameter of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
-#: Concentrations per word of the vocabulary: of documents, of topics, and of the topics' mean.
+#: Default concentrations of documents, of topics, and of the topics' mean, divided by the number of
+#: words in the vocabulary.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Numbers of trajectories of proportions, per visit and kept; for variational Bayes, the maximum
-#: number of steps.
+#: Numbers of trajectories of a document's proportions in an iteration: all, and the ones that are
+#: kept. For variational Bayes, the first number is the maximum number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
-#: Step sizes of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
+#: Step sizes of topics, in units of sqrt(K / (kappa D)), which is about the scale of the topics'
+#: posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
 STEP = (0.6, 30.0, 0.7)
 
 _GROUP = "Directions (--model sam)"
-#: Options of variational Bayes in presets, with enough steps for documents to converge.
+#: Options for variational Bayes in presets, with enough steps for documents to converge.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
 _WHOLE = "held-out documents are scored as a whole"
 _STORED = (
@@ -125,7 +127,7 @@ class SphericalModel(Model["SphericalOptions"]):
                     "inner-steps": 10,
                     "resample": "off",
                     "noise-estimate": "off",
-                    # sqrt(0.01 / D) for the paper's D = 1,666 documents
+                    # This is sqrt(0.01 / D) for the paper's D = 1,666 documents.
                     "step-size": (2.45e-3, 1.0, 0.0),
                 }
                 for name in ("sggmc", "gsgnht")
@@ -155,7 +157,10 @@ class SphericalModel(Model["SphericalOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, priors and steps given the vocabulary; switch off ineffective options."""
+        """Set defaults of topics, priors and steps for the vocabulary.
+
+        Options without effect are switched off.
+        """
         algo, v = value["algo"], facts.words
         value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
@@ -181,7 +186,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics, current documents and held-out documents."""
+        """Return the bytes for topics and for documents in training and scoring, by purpose."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out
@@ -210,14 +215,14 @@ class SphericalModel(Model["SphericalOptions"]):
     def scorer(
         self, options: SphericalOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole documents by log-perplexity."""
+        """Return a scorer of whole held-out documents by log-perplexity."""
         from pysgrld.models.sam.score import LogPerplexity
 
         return LogPerplexity(options, held_out, words, threads)
 
 
 def check_room(topics: int, words: int) -> None:
-    """Raise an error for a vocabulary of one word, or one smaller than the number of topics.
+    """Raise an error if the vocabulary has one word, or has fewer words than there are topics.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Documents of the spherical admixture model given topics, and the topics' potential.
+"""Documents of the spherical admixture model given topics, and the potential energy of topics.
 
     mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
     v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
@@ -36,8 +36,7 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
-#: Target acceptance rate of the proportions' trajectories, and rate at which their step size adapts
-#: to it.
+#: Target acceptance rate of trajectories of proportions, and rate at which their step size adapts.
 ACCEPTED, RATE = 0.8, 0.05
 #: Initial step size of proportions, in units of their posterior scale 1 / sqrt(kappa).
 FIRST_STEP = 0.2
@@ -75,7 +74,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as unit vectors, whose proportions are sampled given the topics.
+    """Documents as unit vectors; the proportions of documents are sampled given topics.
 
     Parameters
     ----------
@@ -87,12 +86,12 @@ class SphericalDocuments(DocumentSampler):
     Attributes
     ----------
     length : (1,) float64
-        Step size of proportions, which is adapted in the burn-in, then frozen.
+        Step size of proportions, which is adapted in the burn-in and then constant.
     moved : (2,) float64
-        Fraction of trajectories accepted, and squared jump of proportions, in the last visit.
+        Fraction of trajectories accepted, and squared jump of proportions, in the last iteration.
     kept : (n, Kp) float64 or None
-        Proportions from which documents of the whole corpus continue, -1 before the first visit, or
-        None if documents start afresh at each visit.
+        Proportions from which documents of the whole corpus continue, -1 before the first
+        iteration, or None if documents start afresh in each iteration.
     """
 
     def __init__(
@@ -114,23 +113,26 @@ class SphericalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Make these documents' proportions persist between visits."""
+        """Store the proportions of the given documents from one iteration to the next."""
         self.kept = np.full((len(documents), padded(self.law.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of a minibatch's documents, which samples proportions on demand."""
-        del key, draw, comm  # unused, because the energy is evaluated while topics move
+        """Return the potential of a minibatch's documents.
+
+        It samples proportions when it is evaluated.
+        """
+        del key, draw, comm  # They are unused: the energy is evaluated while topics move.
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return metrics of how the proportions moved in the last visit."""
+        """Return metrics of the moves of proportions in the last iteration."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the step size of proportions, the word weights, and proportions if they persist."""
+        """Return step size, word weights and, if they are stored, proportions of documents."""
         state: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
@@ -141,11 +143,11 @@ class SphericalDocuments(DocumentSampler):
 
 
 class SphericalPotential:
-    """The topics' potential -ln p(topics | a minibatch's documents), with gradient. A `Potential`.
+    """The topics' potential energy -ln p(topics | a minibatch's documents), and its gradient.
 
-    Liu, Zhu and Song (2016), eq. (9) and (10), averaged over samples of the proportions, with the factors
-    that the paper leaves out: the derivative of the normalisation of vbar, and that of ln c_V, which is a
-    ratio of Bessel functions.
+    A `Potential`. Liu, Zhu and Song (2016), eq. (9) and (10), averaged over samples of the
+    proportions, with two factors that the paper omits: the derivative of the normalisation of vbar,
+    and the derivative of ln c_V, which is a ratio of Bessel functions.
 
     Parameters
     ----------
@@ -166,7 +168,10 @@ class SphericalPotential:
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample proportions given the topics x, (V, Kp), and return energy and gradient at x."""
+        """Sample proportions given topics x, and return energy and gradient at x.
+
+        ``x`` is (V, Kp).
+        """
         mine = self.documents
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         theta = mine.kept
@@ -193,7 +198,7 @@ class SphericalPotential:
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the last sampled proportions."""
+        """Return energy and gradient at topics x, given the proportions sampled last."""
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
@@ -201,7 +206,7 @@ class SphericalPotential:
     def _energy_gradient(
         self, x: Doubles, products: Products, resultant: float, *, noise: bool
     ) -> EnergyGradient:
-        """Return the energy, its Euclidean gradient and, if requested, the gradient's variance.
+        """Return the energy, its Euclidean gradient and, on request, the gradient's variance.
 
         The variance of a coordinate, equal for all coordinates of a topic, is estimated from two halves
         of the minibatch. It is the trace of the covariance of the sum over the n documents, drawn without
@@ -209,7 +214,8 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # weight of one sample of a document; the prior's factor is sigma A_V(||mbar||) / ||mbar||
+        # The weight is for one sample of a document; the prior's factor is sigma A_V(||mbar||) /
+        # ||mbar||.
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2
@@ -232,7 +238,7 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        # trace of the covariance of a single document's gradient
+        # This is the trace of the covariance of a single document's gradient.
         trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)
@@ -240,9 +246,11 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of documents plus ``pull`` times the prior's, and the sum of cosines.
+        """Return the gradient of some documents plus ``pull`` times the prior's gradient.
 
-        The cosines of documents with their mixtures of topics are returned as a sum.
+        Also return a sum of cosines.
+
+        The sum is over the cosines of documents with their mixtures of topics.
         """
         mine, vectors = self.documents, self.directions
         prior, (first, last) = mine.prior, vectors.indptr[[begin, end]]

@@ -1,4 +1,4 @@
-"""Reading trained spherical admixture runs, whose topics and mean topics are unit vectors."""
+"""Reading of trained spherical admixture runs, in which topics are unit vectors."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ from pysgrld.types import (
     Key,
 )
 
-#: Number of documents whose proportions are inferred in one block.
+#: Number of documents with proportions inferred at a time.
 BLOCK = 4096
-#: Number of trajectories for a new document's proportions, and how many of their ends are averaged.
+#: Number of trajectories for the proportions of a new document, and number of their ends that are
+#: averaged.
 NEW = (100, 50)
-#: Number of trajectories before a document's first draw of proportions, and between its draws.
+#: Number of trajectories before the first draw of a document's proportions, and number between two
+#: draws.
 FIRST, FURTHER = 25, 2
 
 
@@ -75,7 +77,7 @@ def cosine(a: Floats, b: Floats) -> Doubles:
 
 
 class SphericalFitted(BlockFitted):
-    """A trained run, for reading, whose topics are points on a sphere.
+    """A trained run of a spherical admixture model, opened for reading.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are samples of the exact posterior, which holds only for the exact baseline."""
+        """Whether draws are from the exact posterior, and not from an approximation."""
         return bool(self.record.options.algo == "gmc-bgibbs")
 
     def __init__(self, record: Record, threads: int) -> None:
@@ -111,12 +113,12 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample as a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words or for all words if None."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the latest checkpoint."""
+        """The draw of the latest checkpoint."""
         return super().current | self._weights()
 
     @cached_property
@@ -136,16 +138,17 @@ class SphericalFitted(BlockFitted):
 
     @cached_property
     def _idf(self) -> Doubles:
-        """The weight of each word in the latest checkpoint, (V,)."""
+        """Weight of each word in the latest checkpoint, (V,)."""
         with placed(self.record.place):
             return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
-        """Return documents' mean proportions, (n, K); rows sum to 1, random numbers are keyed by id.
+        """Return the mean proportions of topics in documents, (n, K); rows sum to 1.
 
-        A document without weighted words has the prior mean, 1/K.
+        A document without weighted words has the prior mean, 1/K. Random numbers are keyed by the
+        ids of documents.
         """
-        del layer  # there is one layer
+        del layer  # The model has one layer.
         options, k = self.record.options, self.layers[0]
         vectors = directions(documents, draw[IDF].astype(np.float64))
         products = products_of_draw(draw, vectors, k, self._work, self.threads)
@@ -171,11 +174,12 @@ class SphericalFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw documents' proportions, by trajectories that continue from one sample to the next.
+        """For each sample of topics, draw the proportions of topics in documents.
 
-        Tokens have no topics: the token counts of a document are its length times its proportions.
+        Trajectories continue from one sample to the next. Tokens have no topics: the token counts
+        of a document are its length times its proportions.
         """
-        del layer  # there is one layer
+        del layer  # The model has one layer.
         options, k = self.record.options, self.layers[0]
         vectors = directions(documents, self._idf)
         lengths = documents.lengths[:, None].astype(np.float32)
@@ -200,7 +204,10 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Return the step size for proportions: training's, if the parametrisation is the same."""
+        """Return the step size for proportions.
+
+        It is the step size of training if the parametrisation is the same, else the default.
+        """
         options = self.record.options
         if options.theta_parametrisation == "root":
             with placed(self.record.place):
@@ -210,7 +217,7 @@ class SphericalFitted(BlockFitted):
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return each topic's mean proportion in the documents, (K,), or None without documents."""
+        """Return each topic's mean proportion in the documents, (K,); None without documents."""
         training = documents()
         if training is None:
             return None
@@ -223,5 +230,5 @@ class SphericalFitted(BlockFitted):
         return share
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Return a scorer of this run's draws on documents."""
+        """Return a scorer of this run's draws on held-out documents."""
         return LogPerplexity(self.record.options, held_out, self.record.words, self.threads)

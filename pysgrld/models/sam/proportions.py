@@ -1,4 +1,4 @@
-"""Documents as unit vectors, and Hamiltonian trajectories of their proportions given topics.
+"""Documents as unit vectors, and sampling of their proportions by Hamiltonian trajectories.
 
 Kernels: cpp/kernels/sphere_documents.cpp and its neighbours.
 """
@@ -18,7 +18,9 @@ from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key
 
 
 class Directions(NamedTuple):
-    """Documents as unit vectors in compressed sparse rows; a document without weight is zero.
+    """Documents as unit vectors in compressed sparse rows.
+
+    A document without weighted words is a vector of zeros.
 
     Attributes
     ----------
@@ -33,7 +35,7 @@ class Directions(NamedTuple):
 
     @property
     def weightless(self) -> np.ndarray:
-        """Mask of the documents without weight, (n,) bool."""
+        """Mask of the documents without weighted words, (n,) bool."""
         n = len(self.indptr) - 1
         holders = np.repeat(np.arange(n), np.diff(self.indptr))
         is_weightless: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
@@ -41,7 +43,7 @@ class Directions(NamedTuple):
 
 
 def directions(documents: Documents, idf: Doubles) -> Directions:
-    """Multiply counts n_dw by idf_w, and scale each document to norm 1.
+    """Multiply word counts n_dw by weights idf_w, and scale each document to norm 1.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def directions(documents: Documents, idf: Doubles) -> Directions:
 
 
 class Products(NamedTuple):
-    """Inner products of topics with each other, and with the documents.
+    """Inner products of topics with each other, and of topics with documents.
 
     Attributes
     ----------
@@ -74,7 +76,9 @@ class Products(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma); mu is integrated out.
+    """Prior of topics: von Mises-Fisher distributions around a mean mu, which is integrated out.
+
+    mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma).
 
     Attributes
     ----------
@@ -93,11 +97,9 @@ class Prior(NamedTuple):
 def products_of(
     x: Doubles, vectors: Directions, prior: Prior, work: core.Workspace, threads: int
 ) -> tuple[Products, float]:
-    """Return inner products of topics and documents, and
+    """Return inner products of topics and documents, and the norm of the topics' resultant.
 
-    kappa0 m + sigma sum_k beta_k
-
-    .
+    The resultant is kappa0 m + sigma sum_k beta_k (see `Prior`).
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def products_of(
 def products_of_draw(
     draw: Draw, vectors: Directions, topics: int, work: core.Workspace, threads: int
 ) -> Products:
-    """Return inner products of a draw's topics with each other and with documents."""
+    """Return inner products of a draw's topics with each other, and with documents."""
     v, kp = draw["phi"].shape
     x = core.zeros(v, kp, "float64")
     x[:] = draw["phi"]
@@ -138,9 +140,12 @@ def products_of_draw(
 
 
 def start(products: Products, topics: int) -> Doubles:
-    """Fit proportions by least squares, G^-1 b, raised to at least 0.1/K and normalised, (n, Kp).
+    """Return initial proportions, (n, Kp), from a least-squares fit of documents by topics.
 
-    Liu, Zhu and Song (2016) start from these. Each document is solved separately, by elimination.
+    The solutions G^-1 b are raised to at least 0.1/K and normalised.
+
+    Liu, Zhu and Song (2016) start from the same proportions. Each document is solved separately, by
+    elimination.
 
     Parameters
     ----------
@@ -158,7 +163,7 @@ def start(products: Products, topics: int) -> Doubles:
     gram = products.gram[:topics, :topics].copy()
     gram[np.diag_indices(topics)] += 1e-9 * max(1e-30, float(np.trace(gram)) / topics)
     right = products.along[:, :topics].T.copy()
-    # the matrix is symmetric and positive definite, so pivoting is not needed
+    # The matrix is symmetric and positive definite, so pivoting is not needed.
     for k in range(topics):
         pivot = gram[k] / gram[k, k]
         row = right[k] / gram[k, k]
@@ -167,7 +172,7 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    # contiguous by document, because the order of a sum depends on the array's layout
+    # The array is contiguous by document, because the order of a sum depends on the layout.
     proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)
@@ -175,7 +180,7 @@ def start(products: Products, topics: int) -> Doubles:
 
 
 class Walk(NamedTuple):
-    """The posterior of proportions, and the settings of the trajectories that draw from it.
+    """Posterior of proportions, and settings of the trajectories that draw from the posterior.
 
     Attributes
     ----------
@@ -186,7 +191,8 @@ class Walk(NamedTuple):
         times prod_k |x_k|; it is even in every coordinate, so that no reflection is needed. "flat":
         on the simplex itself, along lines that are reflected at the faces, as in the paper's code.
     trajectories, kept, leaps : int
-        Number of trajectories at a visit, number of their ends that are kept, and steps of each.
+        Number of trajectories in an iteration, number of their ends that are kept, and number of
+        steps of a trajectory.
     """
 
     topics: int
@@ -199,7 +205,7 @@ class Walk(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """Drawn proportions, and how the trajectories moved.
+    """Drawn proportions, and statistics of the trajectories.
 
     Attributes
     ----------
@@ -226,7 +232,9 @@ def walk(
     work: core.Workspace,
     threads: int,
 ) -> Walked:
-    """Draw documents' proportions, from ``theta`` on; the last draws are written to ``theta``.
+    """Draw the proportions of topics in documents by trajectories that start at ``theta``.
+
+    The last draws are written to ``theta``.
 
     Parameters
     ----------

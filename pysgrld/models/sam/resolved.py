@@ -1,4 +1,4 @@
-"""Resolved options of a spherical admixture model."""
+"""Values of the options of a spherical admixture model, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.options.option import Resolved
 
 @dataclass(frozen=True, kw_only=True)
 class SphericalOptions(Resolved):
-    """Resolved options of a spherical admixture model."""
+    """Values of the options of a spherical admixture model."""
 
     topics: int
     alpha: float

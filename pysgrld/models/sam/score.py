@@ -1,10 +1,10 @@
-"""Log-perplexity of whole documents as unit vectors (Liu, Zhu and Song 2016, section 5.3).
+"""Log-perplexity of whole documents in a spherical admixture model.
 
-The score is minus the mean over documents of ln p(v_d); p is averaged over posterior samples of the
-topics, and over proportions drawn from the prior, the same for all documents. As the largest term of
-the average dominates, the estimate is far too high if the concentration is large, and scores can be
-compared only at equal settings. A second estimate uses importance sampling, with proposals that are
-fitted to each document.
+The score is minus the mean over documents of ln p(v_d) (Liu, Zhu and Song 2016, section 5.3). p is
+averaged over posterior samples of the topics, and over proportions drawn from the prior, which are
+the same for all documents. The largest term of the average dominates. The estimate is therefore far
+too high if the concentration is large, and scores can be compared only at equal settings. A second
+estimate uses importance sampling, with proposals that are fitted to each document.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ LOG_PERPLEXITY = Score(
         ),
     ),
 )
-#: Number of proportions drawn from the prior, as in the paper's code.
+#: Number of draws of proportions from the prior, as in the paper's code.
 DRAWS = 200
-#: Number of proportions per document drawn by importance sampling, and number of samples between
-#: such scores.
+#: Number of draws of proportions per document in importance sampling. `SPARSE` is the number of
+#: posterior samples between two scores by importance sampling.
 PROPOSALS, SPARSE = 50, 20
-#: Random streams of proportions drawn from the prior, and of importance samples.
+#: Random streams: of proportions drawn from the prior, and of importance samples.
 _PRIOR, _PROPOSAL = 201, 202
 
 
 class LogPerplexity(DensityScorer):
-    """A scorer of unit-vector topics by whole documents.
+    """Scorer of topics that are unit vectors, by the densities of whole documents.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ class LogPerplexity(DensityScorer):
     held_out : HeldOut
         Held-out documents without observed parts.
     words : int
-        Vocabulary size V; all words are needed, as the lengths of mixtures of topics depend on them.
+        Vocabulary size V. All words are needed, because the lengths of mixtures of topics depend on
+        all words.
     threads : int
     """
 
@@ -68,14 +69,15 @@ class LogPerplexity(DensityScorer):
         whole = held_out.held_out
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
-        self.proposed = 0  # number of samples scored by importance sampling
-        self._better: Doubles = np.zeros(len(whole))  # log of the sum of these samples' densities
+        self.proposed = 0  # This is the number of samples scored by importance sampling.
+        # This is the log of the sum of the densities over these samples.
+        self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
         self._work = core.Workspace()
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return documents' log densities, averaged over proportions drawn from the prior."""
+        """Return each document's log density, averaged over proportions drawn from the prior."""
         k = self.options.topics
         products = self._products(parts)
         theta = np.zeros((DRAWS, padded(k)))
@@ -92,7 +94,7 @@ class LogPerplexity(DensityScorer):
         return self._with_normaliser(cosines)
 
     def importance(self, key: Key, parts: Draw) -> Doubles:
-        """Return documents' log densities, by importance sampling of their proportions.
+        """Return each document's log density, by importance sampling of its proportions.
 
         The proposal is a Dirichlet distribution with the mean and the total variance of samples from the
         posterior of the document's proportions.
@@ -153,7 +155,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a single direction, the training documents' weighted word frequencies.
+        """Return the score of a single direction: the weighted word frequencies of training.
 
         The score is NaN before the first draw, which has the weights of words.
         """
@@ -173,7 +175,7 @@ class LogPerplexity(DensityScorer):
 
     def shares(self, layer: int) -> Doubles | None:
         """Return the mean proportions of documents in the last draw, (K,)."""
-        del layer  # there is one layer
+        del layer  # The model has one layer.
         return self._shares
 
     def figures(self) -> dict[str, float]:
@@ -189,7 +191,7 @@ class LogPerplexity(DensityScorer):
         return {"total": self._total, "better": self._better, "samples": counts}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Continue from the state that `arrays` returned.
+        """Restore the averages from `arrays`.
 
         Raises
         ------
@@ -201,12 +203,12 @@ class LogPerplexity(DensityScorer):
 
 
 def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
-    """Draw a Dirichlet variate for each row of ``shape``, with its shape; rows sum to 1.
+    """Draw a Dirichlet variate for each row of ``shape``; rows sum to 1.
 
     Parameters
     ----------
     shape : (n, K) float64
-        Parameters above 0.
+        Dirichlet parameters of each variate, above 0.
     key : Key
     stream : int
         Separates these random numbers from other random numbers of the key.
@@ -222,7 +224,7 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
 
 
 def _log_beta(shape: Doubles) -> Doubles:
-    """Return the log normaliser of the Dirichlet density of each row."""
+    """Return the log of the normalising constant of the Dirichlet density for each row."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     log_beta: Doubles = lgamma(shape.sum(axis=-1)) - lgamma(shape).sum(axis=-1)
     return log_beta

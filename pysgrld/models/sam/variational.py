@@ -1,4 +1,4 @@
-"""Documents of a spherical admixture by variational Bayes, and the topics' potential.
+"""Variational Bayes for documents of a spherical admixture, and the potential energy of topics.
 
 Reisinger, Waters, Silverthorn and Mooney (2010): topics are q(beta_k) = vMF(bt_k, sigma), their mean
 q(mu) = vMF(mt, kappa0), and proportions q(theta_d) = Dir(at_d). With a = A(sigma) and a0 = A(kappa0),
@@ -41,18 +41,19 @@ from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
 #: Number of documents fitted together.
 BLOCK = 256
-#: Minimum value of parameters.
+#: Minimum value of a document's variational parameters.
 LEAST = 1e-5
-#: A document has converged if the predicted gain of its next step, in nats, is less than this.
+#: A document has converged if the predicted gain of its next step, in nats, is less than this
+#: number.
 TOLERANCE = 1e-4
 #: Maximum change of a parameter's logarithm in one step.
 LONGEST = 2.0
-#: Initial damping, and factor by which a rejected step increases the damping.
+#: Initial damping of Newton steps, and factor by which a rejected step increases the damping.
 DAMPING, MORE = 1.0, 8.0
 
 
 class Law(NamedTuple):
-    """The distribution of documents, given the variational distributions of topics.
+    """Constants of the distribution of documents, given variational distributions of topics.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class Law(NamedTuple):
 
 
 class GammaFunctions(NamedTuple):
-    """The log gamma function and its first three derivatives."""
+    """Values of the log gamma function and of its first three derivatives."""
 
     log: Doubles
     psi: Doubles
@@ -76,7 +77,7 @@ class GammaFunctions(NamedTuple):
 
 
 def gamma_functions(x: Doubles) -> GammaFunctions:
-    """Compute ln Gamma and derivatives for positive x, by Stirling's series at x + 8.
+    """Compute ln Gamma and its derivatives for positive x, by Stirling's series at x + 8.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """The documents' expected cosines rho, with the terms from which rho is computed.
+    """Expected cosines rho of documents with mixtures of topics, and terms of their computation.
 
     Attributes
     ----------
@@ -128,7 +129,7 @@ class Cosines(NamedTuple):
 
 
 def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Cosines:
-    """Compute the documents' expected cosines rho.
+    """Compute the expected cosine rho of each document with its mixture of topics.
 
     Parameters
     ----------
@@ -151,7 +152,10 @@ def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -
 
 
 def objective(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
-    """Compute documents' objective J_d up to a constant, (n,); arguments as in `expected_cosines`."""
+    """Compute the objective J_d of each document up to a constant, (n,).
+
+    Arguments are as in `expected_cosines`.
+    """
     return _value(shapes, expected_cosines(shapes, gram, along, law), gamma_functions(shapes), law)
 
 
@@ -166,7 +170,7 @@ def _value(shapes: Doubles, cosines: Cosines, gammas: GammaFunctions, law: Law) 
 
 
 class Expansion(NamedTuple):
-    """Second-order expansion of the documents' objective in the logs of their parameters.
+    """Second-order expansion of each document's objective in the logs of its parameters.
 
     Attributes
     ----------
@@ -183,15 +187,18 @@ class Expansion(NamedTuple):
 
 
 def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
-    """Compute J_d with its first and second derivatives; arguments as in `expected_cosines`."""
+    """Compute the objective J_d of each document with its first and second derivatives.
+
+    Arguments are as in `expected_cosines`.
+    """
     k = len(shapes)
     cosines, gammas = expected_cosines(shapes, gram, along, law), gamma_functions(shapes)
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
-    # derivative of ln spread
+    # This is the derivative of ln(spread).
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
-    # derivative of ln h, with rho = a at^T b h
+    # This is the derivative of ln h, with rho = a at^T b h.
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
@@ -214,7 +221,9 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
 
 
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
-    """Solve symmetric systems, (K, K, n) and (K, n), by elimination, overwriting both arrays.
+    """Solve many small symmetric systems by elimination, which overwrites both arrays.
+
+    The arrays are (K, K, n) and (K, n).
 
     Return the solutions, and the minimum pivot of each system, which is above 0 if its matrix is
     positive definite.
@@ -223,7 +232,7 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     least = np.full(right.shape[1], np.inf)
     for i in range(k):
         least = np.minimum(least, matrix[i, i])
-        # with a matrix that is not positive definite, the solution is unusable
+        # The solution is unusable if the matrix is not positive definite.
         matrix[i, i, matrix[i, i] <= 0.0] = np.inf
         share = matrix[i + 1 :, i] / matrix[i, i]
         matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
@@ -235,7 +244,9 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
-    """Increase the documents' J_d from ``shapes``, in place; no step decreases it.
+    """Increase the objective J_d of documents by steps from ``shapes``, in place.
+
+    No step decreases J_d.
 
     Parameters
     ----------
@@ -245,7 +256,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
     along : (n, K)
     law : Law
     passes : int
-        Maximum number of steps of a document; it has fewer if it converges.
+        Maximum number of steps of a document, which has fewer steps if it converges.
     """
     diagonal = np.arange(len(gram))
     for begin in range(0, len(shapes), BLOCK):
@@ -256,7 +267,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         for _ in range(passes):
             now = block[:, going]
             expansion = expand(now, gram, toward[:, going], law)
-            # a parameter at its minimum stays there while the gradient is negative
+            # A parameter at its minimum stays there while the gradient is negative.
             held = (now <= LEAST) & (expansion.gradient < 0.0)
             gradient = np.where(held, 0.0, expansion.gradient)
             matrix = expansion.curvature + damping[going] * expansion.metric
@@ -277,7 +288,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the constants in the distribution of documents over ``words`` words.
+    """Return the constants of the distribution of documents over ``words`` words.
 
     Parameters
     ----------
@@ -295,14 +306,14 @@ def law_of(options: SphericalOptions, words: int) -> Law:
 
 
 def started(products: Products, law: Law, topics: int) -> Doubles:
-    """Return starting parameters for a fit, (n, K), from least-squares proportions."""
+    """Return initial parameters for `fit`, (n, K), from least-squares proportions."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
     shapes: Doubles = sharp * start(products, topics)[:, :topics]
     return shapes
 
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
-    """Fit the documents, and return their mean proportions, (n, K); rows sum to 1."""
+    """Fit documents, and return their mean proportions, (n, K); rows sum to 1."""
     k, law = options.topics, law_of(options, words)
     shapes = started(products, law, k)
     fit(shapes, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
@@ -311,7 +322,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Documents as unit vectors, each with a fitted Dirichlet distribution of its proportions.
+    """Documents as unit vectors, with a fitted Dirichlet distribution of each one's proportions.
 
     Parameters
     ----------
@@ -323,10 +334,10 @@ class VariationalDocuments(DocumentSampler):
     Attributes
     ----------
     gained : (1,) float64
-        J per document, up to a constant, in the last visit.
+        J per document, up to a constant, in the last iteration.
     kept : (n, K) float64 or None
-        Parameters from which documents of the whole corpus continue, 0 before the first visit, or
-        None if documents start afresh at each visit.
+        Parameters from which documents of the whole corpus continue, 0 before the first iteration,
+        or None if documents start afresh in each iteration.
     """
 
     def __init__(
@@ -342,23 +353,27 @@ class VariationalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Make these documents' parameters persist between visits."""
+        """Store the parameters of the given documents from one iteration to the next."""
         self.kept = np.zeros((len(documents), self.prior.topics))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of a minibatch's documents, which fits them on demand."""
-        # unused: nothing is random, and the energy is evaluated while topics move
+        """Return the potential of a minibatch's documents.
+
+        It fits documents when it is evaluated.
+        """
+        # The arguments are unused, because nothing is random, and the energy is evaluated while
+        # topics move.
         del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return the objective per document, as a metric."""
+        """Return the objective J per document, as a metric."""
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the word weights, and the documents' parameters if they persist."""
+        """Return word weights and, if they are stored, the parameters of documents."""
         state: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
         return state if self.kept is None else state | {"at": self.kept}
 
@@ -376,7 +391,9 @@ class VariationalDocuments(DocumentSampler):
 
 
 class VariationalPotential:
-    """The topics' energy -J, with documents scaled to the corpus, and its gradient. A `Potential`.
+    """The topics' potential energy -J, with documents scaled to the corpus, and its gradient.
+
+    A `Potential`.
 
     Parameters
     ----------
@@ -391,8 +408,11 @@ class VariationalPotential:
         self.fitted: Doubles = np.zeros((0, 0))
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Fit documents given the topics x, (V, Kp), and return energy and gradient at x."""
-        del key, part, noise  # nothing is random
+        """Fit documents given topics x, and return energy and gradient at x.
+
+        ``x`` is (V, Kp).
+        """
+        del key, part, noise  # Nothing is random.
         mine, k = self.documents, self.documents.prior.topics
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         shapes = mine.kept
@@ -406,7 +426,7 @@ class VariationalPotential:
         return self._energy_gradient(x, products, resultant)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, given the documents' last fit."""
+        """Return energy and gradient at topics x, given the last fit of documents."""
         del noise
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
