@@ -1,1 +1,1 @@
-"""Training of models: planning, preparation, and the training loop."""
+"""Training of models: planning, preparation of a run, and the training loop."""

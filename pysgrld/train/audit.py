@@ -1,8 +1,8 @@
-"""Audit of another program's topics: which of them do new chains find on this corpus?
+"""Audit of topics of another program: which of them do new chains find in a corpus?
 
-Each replicate draws as many documents as the corpus has, with replacement, and trains a chain. Half
-of the chains start from the audited topics, so that topics which the corpus supports remain; the
-other half start independently of them. A topic is real if most chains have it.
+Each replicate draws as many documents as the corpus has, with replacement, and trains a chain on
+them. Half of the chains start from the audited topics, so that topics which the corpus supports
+remain; the other half start independently of them. A topic is called real if most chains have it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: Minimum overlap of a chain's best topic with an audited topic for the chain to have found it.
+#: A chain has found an audited topic if the overlap with the most similar topic of the chain is at
+#: least this.
 FOUND = 0.5
-#: Minimum excess of a mean of two topics' overlap over the best topic's overlap, for an audited
-#: topic to be a mixture in a chain.
+#: An audited topic is a mixture in a chain if the mean of two topics of the chain overlaps with it
+#: more than any single topic does, by at least this difference.
 _SECOND = 0.1
-#: Fraction of chains that must be exceeded by those supporting a verdict.
+#: A verdict requires that more than this fraction of the chains support it.
 _MOST = 0.5
-#: Number of a chain's most similar topics tried as parts of an audited topic.
+#: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
-#: Number of a topic's top words, and number of its counterpart's top words among which they are
-#: sought.
+#: Number of a topic's top words that are looked up in the matching topic of a chain. Then: number
+#: of the matching topic's top words among which they are looked up.
 TOP, _AMONG = 10, 20
-#: Part of the seed by which an audit's random numbers differ from all others.
+#: Part of the random seed, which makes the random numbers of an audit differ from all others.
 _SEED = 2027
 
 Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
-    """The verdict on an audited topic.
+    """Verdict on an audited topic, and the evidence for the verdict.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class AuditedTopic(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The verdicts on all audited topics.
+    """Verdicts on all audited topics.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class Audit(NamedTuple):
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """Number of topics per verdict."""
+        """Return the number of topics with each verdict."""
         verdicts = [topic.verdict for topic in self.topics]
         return {verdict: verdicts.count(verdict) for verdict in get_args(Verdict)}
 
@@ -110,7 +111,7 @@ def audit(
     iterations: int = ITERATIONS,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
-    """Return a verdict on each topic, from chains trained on resampled documents.
+    """Return a verdict on each topic of another program, from chains on resampled documents.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Return the topics restricted to the corpus's words, and the mean probability of these words."""
+    """Return the topics restricted to words of the corpus, and these words' mean probability."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)
@@ -167,7 +168,7 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 def _judged(
     foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return a verdict on each topic, from the chains' topics and the corpus's word frequencies."""
+    """Return a verdict on each audited topic, given the chains' topics and the word frequencies."""
     likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
     between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)
@@ -221,7 +222,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of an audited topic with a chain's best topic, and with the best mean of two topics."""
+    """Overlap of an audited topic with one topic of a chain, and with the mean of two topics."""
 
     best: int
     one: float

@@ -1,4 +1,4 @@
-"""Creation of a chain from resolved options and documents, and of averages over its samples."""
+"""Creation of a chain, given resolved options and documents, and of averages over its samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def begin(
     keep_mean: bool = True,
     watched: HeldOut | None = None,
 ) -> Posterior:
-    """Start a chain of the model in the options, and averages over its posterior samples.
+    """Start a chain of the model that the options name, and averages over its posterior samples.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def averages(
     *,
     keep_mean: bool = True,
 ) -> Posterior:
-    """Return averages over a chain's posterior samples, with no samples added yet."""
+    """Create averages over the posterior samples of a chain, without any samples yet."""
     scorer = None
     if held_out is not None:
         scorer = model_of(options.model).scorer(options, held_out, words, threads)
@@ -81,7 +81,7 @@ def begin_exactly(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Start a trained chain's Gibbs refinement, or create one that will be restored.
+    """Start the Gibbs refinement of a trained chain, or create one whose state will be restored.
 
     Parameters
     ----------

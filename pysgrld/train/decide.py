@@ -1,4 +1,4 @@
-"""The decision before each iteration, as a function of the iteration, a clock and flags."""
+"""Decision before each iteration of training: train, write a checkpoint, end or stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.run.layout import StopReason
 
 
 class Clock(NamedTuple):
-    """Budget and times of the current start of training.
+    """Iteration budget and times of the process that currently trains a run.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Clock(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """State of the current start of training that decisions depend on.
+    """Conditions in the current process of training on which the next action depends.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Flags(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The next action of all ranks.
+    """Next action, which is the same for all MPI processes.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Order(NamedTuple):
 
 
 def decide(step: int, clock: Clock, flags: Flags) -> Order:
-    """Decide, before an iteration, whether to save, end, stop or train.
+    """Decide before an iteration whether to write a checkpoint, end, stop or train.
 
     Parameters
     ----------

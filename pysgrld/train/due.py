@@ -1,4 +1,4 @@
-"""Schedules of actions, by iterations or by seconds."""
+"""Schedules of repeated actions, by number of iterations or by seconds."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: Minimum seconds before a start first stores its state, and bytes of state per second of this
-#: time: storing then takes a few percent of the time. The interval doubles each time.
+#: Minimum number of seconds before the state of a training is stored for the first time. Then:
+#: bytes of the state per second of this time, so that storing takes a few percent of the time. The
+#: interval doubles each time.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
 def soon(arrays: Iterable[Array]) -> float:
-    """Return the seconds after which a state of this size is stored for the first time."""
+    """Return the number of seconds after which a state of this size is first stored."""
     return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
 
 
 class Every:
-    """Schedule of an action at intervals of iterations, or of seconds of training.
+    """Schedule of an action that is repeated after some iterations or some seconds of training.
 
     Parameters
     ----------
@@ -52,13 +53,13 @@ class Every:
         self.last, self.least, self._next = (step, seconds), least, first
 
     def due(self, step: int, seconds: float) -> bool:
-        """Return True if the action is due."""
+        """Return True if it is time for the action."""
         if self.steps is not None:
             return step % self.steps == 0 and step != self.last[0]
         distance = min(self.seconds, self._next)
         return seconds - self.last[1] >= distance and step - self.last[0] >= self.least
 
     def done(self, step: int, seconds: float) -> None:
-        """Record that the action has just been done."""
+        """Record that the action has just been done at this iteration and time."""
         self.last = step, seconds
         self._next *= 2

@@ -1,8 +1,8 @@
-"""Estimates before training: memory, disk space, hours, and useful number of threads.
+"""Estimates before training: memory, disk space, hours, and the useful number of threads.
 
-Only trainings on a stored corpus are estimated: its facts are known, and only held-out documents
-and one minibatch are read. Seconds follow from the unit times from which defaults are chosen
-(`pysgrld.models.resolve`), so that they hold for a core like the one on which these were measured.
+The corpus must be stored, because then its size is known, and only held-out documents and one
+minibatch are read. The times follow from the measured unit times that also determine defaults
+(`pysgrld.models.resolve`), so they hold for a processor core like the one of these measurements.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from pysgrld.models.resolve import TRAINING
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
-#: Seconds of an iteration in which only one thread works: 4.5 % of an iteration on Simple English
-#: Wikipedia at K = 100, with training's unit times.
+#: Seconds of an iteration in which only one thread works. With the unit times of training, they are
+#: 4.5 % of an iteration on Simple English Wikipedia at K = 100.
 ALONE = 0.43e-3
-#: Minimum number of a minibatch's documents per thread, which samples this many at a time.
+#: Minimum number of documents of a minibatch for each thread, because a thread samples this number
+#: at a time.
 DOCUMENTS = 4
-#: Number of epochs assumed in estimating hours; runs until convergence take 30 to 75.
+#: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
 EPOCHS = 60
 
 
 class TrainingNeeds(NamedTuple):
-    """A training's estimated needs.
+    """Estimated needs of a training: memory, disk space, time and threads.
 
     Attributes
     ----------
@@ -63,29 +64,29 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Total number of bytes of memory."""
+        """Return the total number of bytes of memory."""
         return sum(self.memory.values())
 
     @property
     def useful_threads(self) -> int:
-        """Maximum number of threads such that all of them are busy at least half of the time."""
+        """Return the maximum number of threads that are all busy at least half of the time."""
         return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
 
     @property
     def enough_documents(self) -> int:
-        """Minimum minibatch size that occupies the requested threads, at most the corpus size."""
+        """Return the minimum minibatch size that keeps the requested threads busy."""
         factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * self.threads)
         return min(self.documents, math.ceil(most))
 
     def hours(self, epochs: float = 1.0) -> float:
-        """Return the hours that the given epochs take with the requested threads."""
+        """Return the hours that `epochs` epochs take with the requested number of threads."""
         each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 
 
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
-    """Estimate the needs of training on a stored corpus, without writing anything.
+    """Estimate what training on a stored corpus needs, without writing any file.
 
     Parameters
     ----------
@@ -108,7 +109,8 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             "with 'sgmc corpus sample'",
             request.inputs[0],
         )
-    unlimited = Choices({"max-memory": 1 << 60})  # this machine's memory is irrelevant
+    # The memory of this machine must not limit the plan.
+    unlimited = Choices({"max-memory": 1 << 60})
     choices = unlimited.updated(request.choices)
     with planned(request._replace(choices=choices), listener) as plan:
         options, facts = plan.options, plan.facts

@@ -1,4 +1,4 @@
-"""Protocol of callbacks that report the progress of training."""
+"""Protocol of the callbacks by which training reports its progress."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pysgrld.run.layout import StopReason
 
 
 class Ending(NamedTuple):
-    """How a start of training ended: the reason, and a line for the user."""
+    """Reason why a process of training ended, and a line about it for the user."""
 
     stop: StopReason
     line: str
 
 
 class Position(NamedTuple):
-    """The current state of a run, for reports of progress.
+    """Current state of a run, for reports of its progress.
 
     Attributes
     ----------
@@ -46,19 +46,19 @@ class Position(NamedTuple):
 
 
 class Reporter(Listener, Protocol):
-    """Callbacks that report the progress of training; a method may do nothing."""
+    """Callbacks by which training reports its progress; a method may do nothing."""
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Report the iteration from which a run starts or resumes."""
+        """Report that a run starts or resumes, and from which iteration."""
 
     def moved(self, position: Position) -> None:
-        """Show the state after an iteration; implementations must be fast."""
+        """Report the state after an iteration; the method must be fast."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the trained topics when the Gibbs refinement begins, which `line` describes."""
+        """Report that Gibbs refinement begins; `line` describes the refinement."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
-        """Show a line of ``metrics.jsonl``."""
+        """Report an evaluation, given as a record (line) of ``metrics.jsonl``."""
 
     def finished(self, run: RunDirectory, line: str) -> None:
         """Report the end of a run."""

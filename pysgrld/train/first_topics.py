@@ -1,4 +1,4 @@
-"""A run's initial topics: short chains, their storage, and their time limit."""
+"""Initial topics of a run: training of several short chains, storage of them, and a time limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.types import Array
 
 
 class RunStore(ChainStore):
-    """Storage of short chains in a run's folder, until the run's first checkpoint.
+    """Storage of short chains in the folder of a run, until the run's first checkpoint.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class RunStore(ChainStore):
         self.parts, self.note, self._failed = run.short_chains, note, False
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return each stored, verified chain's iteration and arrays, by chain number."""
+        """Return the iteration and the arrays of each stored chain, by chain number."""
         return self.parts.read()
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store a chain's state after the given iteration."""
+        """Store the state of a chain after the given iteration."""
         try:
             self.parts.write(number, iteration, arrays)
         except GoneError:
@@ -52,7 +52,7 @@ class RunStore(ChainStore):
             self._failed = True
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if not yet chosen."""
+        """Return the numbers of the chains that the run uses, or None if not chosen yet."""
         return self.parts.chosen()
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -75,7 +75,7 @@ def first_topics(
     stop: StopFlag | None,
     note: Callable[[str], None],
 ) -> FirstTopics | None:
-    """Train a run's missing short chains, and cluster the topics of all its short chains.
+    """Train the short chains of a run that are missing, and cluster the topics of all of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Training on two random halves of the documents of a run, which measures the run's intervals."""
+"""Training on two random halves of a run's documents, to test the run's intervals."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ from pysgrld.train.events import Position
 from pysgrld.train.request import Request, chosen_options
 from pysgrld.train.start import train
 
-#: Added to the seed, so that the division of the documents is independent of other random numbers.
+#: Number added to the seed, so that the division of the documents is independent of other random
+#: numbers.
 _SEED = 1948
-#: Options of a run that the training on a half does not take over, in addition to options of reading.
+#: Options of a run that are not used when training on a half, in addition to the options of
+#: reading.
 _OF_THE_RUN = frozenset({"out", "resume", "threads", "max-memory", "time-limit", "chain-id"})
 
 
 class _Silent:
-    """Reporter of training that shows nothing."""
+    """Reporter of training that prints nothing."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Ignore a message."""
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Ignore progress of reading."""
+        """Ignore the progress of reading."""
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Ignore the start."""
+        """Ignore the start of the run."""
 
     def moved(self, position: Position) -> None:
         """Ignore the state after an iteration."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Ignore the Gibbs refinement."""
+        """Ignore the beginning of Gibbs refinement."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
-        """Ignore a score."""
+        """Ignore an evaluation."""
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Ignore the end."""
+        """Ignore the end of the run."""
 
 
 def choices_of_run(results: Results) -> Choices:
@@ -99,7 +101,7 @@ def train_halves(
     threads: int,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Path, Path]:
-    """Divide a corpus at random into two halves, and train a run on each.
+    """Divide a corpus at random into two halves, and train a run on each half.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Documents held out before training, from the corpus itself or other files."""
+"""Documents that are held out before training, chosen from the corpus or read from other files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Division(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Reader of other files with a corpus's vocabulary.
+    """Reader of other files over the vocabulary of a corpus.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
     slicing: Slicing | None = None
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
-        """Read another corpus with the vocabulary of `corpus`, in the same order of documents."""
+        """Read another corpus over the vocabulary of `corpus`; keep the order of documents."""
         matched_corpus = open_corpus(
             [path],
             self.options.keeping(self.slicing and self.slicing.field),
@@ -69,7 +69,8 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        if seen and name != "observed-corpus":  # it may observe parts of training documents
+        # Files of the option observed-corpus may contain parts of training documents.
+        if seen and name != "observed-corpus":
             self.listener.note(
                 f"--{name} {path}: is also training data, so its scores do not "
                 "measure new documents",
@@ -79,7 +80,7 @@ class Reading(NamedTuple):
 
 
 def watched_documents(documents: int, seed: int) -> Int64s:
-    """Choose training documents for detecting convergence, as many as would be held out.
+    """Choose the training documents on which convergence is tested, instead of held-out documents.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def divide(
     *,
     has_budget: bool,
 ) -> Division:
-    """Hold out documents as the options demand, in the form that the model scores.
+    """Hold out documents as the options require, in the form in which the model scores documents.
 
     Parameters
     ----------
@@ -165,5 +166,6 @@ def divide(
             f"no held-out document has {fewest} of the vocabulary; give other documents, or "
             "--holdout 0"
         )
-    # ids are positions among held-out documents, so that a resumed run reads the same ones
+    # The ids are positions among the held-out documents, so that a resumed run uses the same random
+    # numbers for each of them.
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

@@ -1,4 +1,4 @@
-"""The training loop, which alone combines corpus, model and run directory."""
+"""Training loop, the only module that combines corpus, model and run directory."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ from pysgrld.train.short_chains import FirstTopics, Stopped
 
 logger = logging.getLogger(__name__)
 
-#: Number of bytes at the end of the metrics file that surely contain its last line.
+#: Number of bytes at the end of the metrics file that certainly include its last line.
 _LAST_METRICS = 1 << 16
 
 
 class Training:
-    """A start of a run, which trains from the beginning or a checkpoint until an end or a stop.
+    """Process of training a run, from the beginning or from a checkpoint to the end or a stop.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ class Training:
         self.chain = self.posterior.chain
         for remark in self.chain.remarks():
             reporter.note(*remark)
-        # the whole run's budget in iterations, or 0 to train until the score converges
+        # These are budgets of the whole run in iterations; without any, training lasts until
+        # convergence.
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
             budgets.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
@@ -110,8 +111,8 @@ class Training:
         limit = p.options.time_limit
         exact = follows(self.chain, self.options.exact_sweeps) and not p.once
         self.open_ended = not budgets and (limit in (None, "auto") or exact)
-        #: Maximum seconds of training in this start, if the time limit is shared with the Gibbs
-        #: refinement.
+        #: Maximum number of seconds of training in this process, if training and Gibbs refinement
+        #: share a time limit.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
@@ -129,17 +130,17 @@ class Training:
             comm,
         )
         self.stage: ExactStage | None = None
-        # functions that need the model's options
+        # These functions need the options of the model.
         self._begin_exactly = partial(
             begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
-        self._order = Order()  # the order for the next iteration
+        self._order = Order()  # This is the order for the next iteration.
         self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
 
     def go(self) -> RunDirectory:
-        """Train until the budget is used up, the score has converged, or training is stopped.
+        """Train until the iterations are done, the score has converged, or training must stop.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class Training:
             self.chain.close()
 
     def _log_end(self, state: str, **fields: str) -> None:
-        """Record the end of a failed start, if the disk is writable."""
+        """Record that this process of training failed or stopped, if the disk is writable."""
         with contextlib.suppress(WriteError):
             self.run.log_event(state, step=self.keeper.step, **fields)
             self.run.set_status(state, step=self.keeper.step, **fields)
@@ -194,13 +195,14 @@ class Training:
             try:
                 self.stage = keeper.stage = self.stage or self._exact_stage()
                 stopped = self._draw_exactly()
-            except Stopped:  # training was stopped while the refinement was prepared
+            except Stopped:  # Training was stopped while Gibbs refinement was being prepared.
                 stopped = self.stop.reason
-        self.comm.share(False)  # no draws follow, so the other ranks leave their loop
+        self.comm.share(False)  # No samples follow, so the other MPI processes leave their loop.
         done = budget_was_used and keeper.step == first_step
-        # an earlier start may have been killed before it wrote the last line
+        # An earlier process may have been killed before it wrote the last line of metrics.
         if not done or keeper.measured != keeper.step:
-            if not (stopped and self.stage):  # with many topics, measuring takes long
+            # The measurement is skipped after such a stop, because it takes long with many topics.
+            if not (stopped and self.stage):
                 keeper.measure()
             self._save(last=True, finished=not stopped)
         ending = ending or Ending(
@@ -219,7 +221,7 @@ class Training:
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
-        backlog.finish()  # this includes writes that failed before
+        backlog.finish()  # This includes writes that failed before.
         self.comm.share(stopped)
         self.comm.leave()
         if not stopped and (remark := self.score.remark(keeper.record)):
@@ -239,15 +241,16 @@ class Training:
         return self.run
 
     def _replaced_topics(self) -> list[int]:
-        """Return the topics that replaced topics of the parent run; warn about lost names."""
+        """Return the topics that replaced topics of the earlier run; warn about names thus lost."""
         if self.parent is None:
             return []
-        with contextlib.suppress(SgmcError):  # for example, a full disk has prevented a checkpoint
+        # A full disk, for example, may have prevented a checkpoint.
+        with contextlib.suppress(SgmcError):
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
     def _convergence(self, settled: Settled) -> str:
-        """Return a line with the score now, and the score with half of the samples."""
+        """Return a line with the current score and the score at half of the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (
@@ -263,7 +266,7 @@ class Training:
         )
 
     def _ending(self, *, exhausted: bool) -> Ending | None:
-        """Return how training ends, if the last decision or the stream's end does so, else None."""
+        """Return the reason why training ends (budget, time limit, end of stream), or else None."""
         iterations = plural(self.chain.step, "iteration")
         if exhausted:
             documents = plural(self.tally.documents, "document")
@@ -276,7 +279,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide the next action, and return this process's requests to all ranks."""
+        """Decide the next action, and return this process's orders to all MPI processes."""
         step = self.chain.step
         self._order = decide(
             step,
@@ -297,7 +300,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # without effect if a signal came first
+            self.stop.stop("time limit")  # The call has no effect if a signal came first.
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:
@@ -305,7 +308,7 @@ class Training:
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
-        # an earlier start may have been stopped after convergence, as the refinement began
+        # An earlier process may have been stopped after convergence, when Gibbs refinement began.
         self._converged = posterior.due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
@@ -353,11 +356,11 @@ class Training:
         return self.open_ended and self.posterior.settled() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and note how long it took, for the time limit.
+        """Write a checkpoint, and record its duration, because a time limit must leave time for it.
 
-        A finished run keeps this checkpoint and the one before its Gibbs refinement, from which
-        training continues if the user asks for more iterations; or the number of checkpoints that
-        the user set.
+        A finished run keeps this checkpoint and the checkpoint before its Gibbs refinement, from
+        which training continues if the user requests more iterations. If the user has set the
+        number of checkpoints, a finished run keeps this number instead.
         """
         began = self.pulse.awake()
         named = "keep" in self.typed
@@ -367,14 +370,14 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the checkpoint schedule of this start; by default the first one is early."""
+        """Return the schedule of checkpoints in this process; by default the first one is early."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the Gibbs refinement ----
 
     def _exact_stage(self) -> ExactStage | None:
-        """Start the Gibbs refinement, if the options request it and training was long enough."""
+        """Start Gibbs refinement if the options request it and training was long enough."""
         sweeps = sweeps_after(
             self.chain, self.options, open_ended=not self.iterations, over_time=self._over_time
         )
@@ -398,9 +401,9 @@ class Training:
         return stage
 
     def _draw_exactly(self) -> str | None:
-        """Run the Gibbs refinement's sweeps, if any; return the reason if it was stopped early.
+        """Run the sweeps of Gibbs refinement, if any; return the reason if they were stopped early.
 
-        Only this process draws; the other ranks wait, and may request a stop.
+        Only this MPI process samples. The other processes wait, and may request a stop.
         """
         stage, tally = self.stage, self.tally
         if stage is None:
@@ -422,7 +425,7 @@ class Training:
                     else:
                         stage.replicate(self.run_on.waiting)
                 except Stopped:
-                    continue  # the loop then reads the reason to stop
+                    continue  # The loop then reads the reason to stop.
                 tally.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, tally.train_seconds) and not self.stop.reason
                 if due or self.stop.take_checkpoint_request():
@@ -449,17 +452,17 @@ class Training:
         return next((reason for reason in reasons if reason), None)
 
     def _tell_gap(self) -> None:
-        """Report how long the process was suspended, if at all."""
+        """Report how long the process was suspended, if it was suspended at all."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
             self.reporter.note(f"the process or the machine was suspended for {gap} s")
 
-    # ---- the beginning of a start ----
+    # ---- the beginning of training
 
     def _start(self) -> bool:
-        """Restore the last good checkpoint, if there is one; return True in that case."""
+        """Restore the last good checkpoint and return True, or return False if none exists."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # wait until all ranks have a chain
+        comm.meet()  # Wait until all MPI processes have a chain.
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )
@@ -491,7 +494,8 @@ class Training:
             )
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
-        run.set_status("running", step=self.keeper.step)  # the old status may be of another budget
+        # The stored status may be that of an earlier, smaller budget.
+        run.set_status("running", step=self.keeper.step)
         before = run.config["options"]
         if changed := {n: value for n, value in self._free.items() if before.get(n) != value}:
             run.update_free(changed)
@@ -500,7 +504,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics from short chains or the parent run; None for the model's usual start."""
+        """Return topics from short chains or the earlier run, or None for the model's default."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
@@ -521,7 +525,7 @@ class Training:
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
-        """Return from the refinement to the end of training if more iterations are requested.
+        """Return from Gibbs refinement to the end of training if the user requests more iterations.
 
         Raises
         ------
@@ -541,7 +545,7 @@ class Training:
         return True
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        """Restore a verified checkpoint; reread a stream up to the checkpoint's position.
+        """Restore a verified checkpoint; a stream is read again up to the checkpoint's position.
 
         Raises
         ------

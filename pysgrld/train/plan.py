@@ -1,4 +1,4 @@
-"""The plan of a training before its run exists: corpus, held-out documents, all options."""
+"""Plan of a training before its run exists: corpus, held-out documents, and resolved options."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ logger = logging.getLogger(__name__)
 
 
 class Sharing(NamedTuple):
-    """Number of processes that train one chain together: in total, and on this machine."""
+    """Number of processes that together train one chain: in total, and on this machine."""
 
     all: int = 1
     on_machine: int = 1
 
 
-#: One process that trains a chain alone.
+#: Value for a single process, which trains a chain without others.
 ALL_ALONE = Sharing()
 
 
 class Plan(NamedTuple):
-    """A training's plan before its run exists: corpus, held-out documents and options.
+    """Plan of a training before its run exists: corpus, held-out documents and options.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Plan(NamedTuple):
 def planned(
     request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
 ) -> Iterator[Plan]:
-    """Find the run's folder, read the corpus, hold out documents, and resolve all options.
+    """Plan a training: find the run's folder, read the corpus, hold out documents, resolve options.
 
     Parameters
     ----------
@@ -147,7 +147,8 @@ def planned(
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             if made:
-                with contextlib.suppress(OSError):  # a folder that already has a run is not removed
+                # A folder that already contains a run is not removed.
+                with contextlib.suppress(OSError):
                     parent.rmdir()
 
 
@@ -159,13 +160,14 @@ def _plan(
     chains: int,
     ranks: Sharing,
 ) -> Plan:
-    """Open the stored corpus or read the inputs, then resolve the rest of the plan."""
+    """Open the stored corpus or read the inputs; hold out documents; resolve the options."""
     choices, number = request.choices, request.threads
     field, period = choices.time or (None, 0)
     try:
         corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
-        if error.field == field:  # only for the column of --time
+        # The advice is added only if the error is about the column of --time.
+        if error.field == field:
             raise NoFieldError(field, "--time") from None
         raise
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))
@@ -209,7 +211,7 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    # True if the held-out documents were chosen by sgmc, not by the user
+    # This is True if sgmc, and not the user, has chosen the held-out documents.
     chosen = not {"holdout-corpus", "observed-corpus"} & choices.names
     config = config_of(options, defaults) | {
         "command": {
@@ -251,9 +253,9 @@ def _plan(
 
 
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
-    """Return the part of ``config.json`` that is independent of the documents' source.
+    """Return the part of ``config.json`` that does not depend on the source of the documents.
 
-    It contains all options: those of other models have the value null.
+    It contains all options; the options of other models have the value null.
 
     Parameters
     ----------
@@ -276,7 +278,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
-    """Return each time slice's number of tokens; empty without slices."""
+    """Return the number of tokens in each time slice, empty if the corpus has no slices."""
     total = np.zeros(0, np.int64)
     for block in corpus.blocks() if corpus.slices is not None else ():
         assert block.slices is not None
@@ -291,7 +293,7 @@ def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
 def _corpus(
     request: Request, candidate: Candidate, scratch: Path, listener: Listener
 ) -> tuple[Corpus, SinglePassCorpus | None]:
-    """Open the stored corpus if the inputs have not changed, else read them."""
+    """Open the stored corpus if the inputs have not changed; otherwise read the inputs."""
     reading, source = request.choices.reading, request.choices.source
     if source.corpus_size is not None:
         once = SinglePassCorpus(
@@ -347,11 +349,12 @@ def _corpus(
     return corpus, None
 
 
-#: Number of tokens per topic below which topics are unreliable, and from which they may be
-#: reliable. Source of these and the next numbers: docs/evaluation.md, "How much is enough?".
+#: Number of tokens per topic below which topics are unreliable. Then: number of tokens per topic
+#: from which topics may be reliable. For the source of these and the next numbers see
+#: docs/evaluation.md, "How much is enough?".
 TOKENS, BETTER = 300, 1000
-#: Minimum number of held-out documents, and of held-out tokens if documents are split, for a useful
-#: comparison of scores.
+#: Minimum number of held-out documents for a useful comparison of scores. Then: minimum number of
+#: held-out tokens, if documents are split.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
@@ -362,9 +365,9 @@ def _remarks(
     documents: int,
     held_out: HeldOut | None,
 ) -> Iterator[Message]:
-    """Yield messages about the options, and warnings if the corpus is too small for them.
+    """Yield remarks on the options, and warnings if the corpus is too small for them.
 
-    The rule that sets the step sizes of the rows of topics is logged.
+    The settings of the sampler are logged.
     """
     model: Model[Any] = model_of(options.model)
     if settings := options.settings.plain():
@@ -383,7 +386,8 @@ def _remarks(
             "use that model instead"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    k = max(options.widths, default=0)  # a mixture determines its number of topics itself
+    # The list is empty for a mixture, which determines its number of topics itself.
+    k = max(options.widths, default=0)
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(
             f"{plural(k, 'topic')} by default, chosen for {plural(facts.tokens, 'token')} (-k N "
@@ -410,14 +414,14 @@ def _remarks(
         )
 
 
-#: Bytes of memory of the program with its libraries, whatever the model.
+#: Bytes of memory that the program and its libraries need, whatever the model.
 PROGRAM = 80 << 20
 
 
 def check_memory(
     options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
 ) -> dict[str, int]:
-    """Return and log the memory that the run needs; raise an error if that exceeds the limit.
+    """Return and log the memory that the run needs; raise an error if it is above the limit.
 
     Parameters
     ----------

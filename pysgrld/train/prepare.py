@@ -1,4 +1,4 @@
-"""Preparation of a run from its plan: lock its folder, store corpus and held-out documents."""
+"""Preparation of a run from its plan: lock the folder, store corpus and held-out documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pysgrld.types import WordTotals
 
 
 class Prepared(NamedTuple):
-    """A run ready to train, with all data needed by the training loop.
+    """Run that is ready to train, with all data that the training loop needs.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
 def prepare(
     request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
 ) -> Prepared:
-    """Find or create the run of a request, and store its training corpus.
+    """Find or create the run that a request means, and store the run's training corpus.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def prepare(
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
                 place = run.path / "holdout" / name
-                # the observed part is empty if documents are scored whole
+                # The observed part is empty if documents are scored whole.
                 if part.tokens and not is_there(place):
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:
@@ -136,7 +136,7 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Store the corpus in a folder where each later start finds it, whatever other runs do.
+    """Store the corpus of a plan in a folder, where later starts of the run find it.
 
     A corpus that was just read is moved into the folder. A corpus in another run is linked or
     copied. A corpus that the user stored elsewhere is not moved. If the same documents were read
@@ -174,7 +174,7 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
 
 
 def _check_replaceable(folder: Path, place: Path) -> None:
-    """Raise an error if a stored corpus belongs to no run, or its folder has files of the user.
+    """Raise an error if a stored corpus belongs to no run, or if its folder has files of the user.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def _check_replaceable(folder: Path, place: Path) -> None:
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
-    """Return minibatches of the stored corpus, or of a corpus that is read only once."""
+    """Return minibatches of the stored corpus, or of a corpus that can be read only once."""
     options = plan.options
     if plan.once is None:
         return Epochs.of(options, stored.slice_by(options.slicing), plan.train, 0, ranks)
@@ -204,7 +204,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
 
 
 def _take_former_topics(parent: Parent, folder: Path) -> None:
-    """Store the parent run's topics, and their names, in the new run."""
+    """Store the topics of the earlier run, and their names, in the folder of the new run."""
     results = parent.results()
     with writing(folder / FORMER):
         write_former_topics(folder, results.phi())

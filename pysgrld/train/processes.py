@@ -1,7 +1,8 @@
-"""Simultaneous runs in separate processes, which a parent process starts, watches and stops.
+"""Training of several runs at the same time, each in a process that a parent process watches.
 
-A run that fails does not end the other runs. A request to stop the parent stops all runs, by a pipe
-to each. If the parent dies, the runs notice that the pipe is closed, and stop in the same way.
+A run that fails does not end the other runs. A request to stop the parent stops all runs: the
+parent sends the request through a pipe to each run. If the parent dies, the runs notice that the
+pipe is closed, and stop in the same way.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ from pysgrld.train.events import Position
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
-#: Seconds between checks whether there is a reason to stop.
+#: Seconds between two checks of whether there is a reason to stop.
 LOOK = 0.1
-#: Seconds after a second Ctrl-C at which runs that have not ended are killed.
+#: Seconds after a second Ctrl-C at which the runs that have not ended are killed.
 PATIENCE = 1.0
-#: Seconds without activity after which a run that was asked to stop is killed.
+#: Seconds without activity after which a run that was requested to stop is killed.
 GRACE = 10.0
 
 
 class Watcher(Listener, Protocol):
-    """Callbacks that report on several runs."""
+    """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event of a run, a method name of `pysgrld.train.events.Reporter` or "failed"."""
+        """Report an event of a run: a method of `pysgrld.train.events.Reporter`, or "failed"."""
 
 
 class RunsError(SgmcError):
-    """Error if one or more runs failed; the exit code is the first failed run's."""
+    """Error if at least one run failed; its exit code is that of the first failed run."""
 
 
 @dataclass
 class Ended:
-    """A run's process, with its exit code once it has ended and the reason if it was stopped.
+    """Process of a run, with its exit code once it has ended, and the reason if it was stopped.
 
     ``silent`` is the number of seconds for which a process that was asked to stop has been
     inactive; ``life`` is the last state of the process that the system reported.
@@ -69,7 +70,7 @@ class Ended:
 def run_all(
     tasks: Sequence[Task], watcher: Watcher, stop: StopFlag, at_a_time: int | None = None
 ) -> list[Ended]:
-    """Start one process per task, and wait until all have ended.
+    """Start one process for each task, and wait until all processes have ended.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ def run_all(
     list of Ended
         The processes that were started, sorted by number.
     """
-    # discard a request due to the time limit, because runs check the limit themselves
+    # Discard a checkpoint request that is due to the time limit, because runs check the limit
+    # themselves.
     stop.take_checkpoint_request()
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
@@ -111,24 +113,25 @@ def run_all(
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                # count at most one second, because this process may have been suspended too
+                # Count at most one second, because this process may have been suspended, too.
                 _urge(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
-    except BaseException:  # at a second Ctrl-C or a bug, no process may remain
+    except BaseException:  # After a second Ctrl-C or a bug, no process may remain.
         _end(runs)
         raise
 
 
 def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
-    """Spawn a process for each numbered task, and append it to `runs`.
+    """Start a process for each numbered task, and append the process to `runs`.
 
-    The start method is spawn, because a fork may hang if OpenMP threads exist. Signals are blocked
-    during the start, and a new process keeps them blocked until its handlers are set.
+    The start method of `multiprocessing` is spawn, because a fork may hang if OpenMP threads exist.
+    Signals are blocked during the start, and a new process keeps them blocked until its handlers
+    are set.
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    # started beforehand, because its start unblocks blocked signals
+    # The tracker is started beforehand, because its start would unblock blocked signals.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
@@ -139,7 +142,8 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
                 target=in_process, args=(task, sender, obeys), name=f"run-{number}"
             )
             process.start()
-            # only the child keeps these ends, so that each side notices when the other ends
+            # Only the child keeps these ends of the pipes, so that each side notices when the other
+            # ends.
             sender.close()
             obeys.close()
             runs.append(Ended(number, process, events, orders))
@@ -148,7 +152,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
 
 
 def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Pass on an event of a run, or record the run's end."""
+    """Pass on an event that a run reports, or record the run's end."""
     try:
         event, values = run.events.recv()
     except (EOFError, OSError):
@@ -165,17 +169,17 @@ def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Report a process that ended without a report of its own."""
+    """Report a run whose process ended without reporting its end."""
     run.process.join()
     run.events.close()
     code: int = run.process.exitcode
     run.code = SgmcError.exit_code
     if code >= 0:
-        run.code = code or run.code  # exit code 0 without a report is an error
+        run.code = code or run.code  # Exit code 0 without a report is an error.
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
-    # a stop signal came after the process had sent its last message
+    # A stop signal came after the process had sent its last message.
     elif stop.reason and -code in STOP_SIGNALS:
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
@@ -189,7 +193,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
-    """Wake up runs that were asked to stop, and kill those that do not react.
+    """Wake up runs that were requested to stop, and kill runs that do not react.
 
     A process that works or waits for a disk is not killed, so that it can write a checkpoint.
     """
@@ -203,18 +207,19 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
             run.process.kill()
         else:
             with contextlib.suppress(OSError):
-                os.kill(run.process.pid, signal.SIGCONT)  # in case the run is suspended
+                # The signal is for the case that the run is suspended.
+                os.kill(run.process.pid, signal.SIGCONT)
 
 
 def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
     for run in runs:
         if run.code is None:
-            with contextlib.suppress(OSError):  # the run may have just ended
+            with contextlib.suppress(OSError):  # The run may have just ended.
                 report(run)
 
 
 def _end(runs: Sequence[Ended]) -> None:
-    """End all processes immediately, as a second Ctrl-C does for a single run."""
+    """End all processes immediately, as a second Ctrl-C does with a single run."""
     for _ in range(2):
         _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
     deadline = time.monotonic() + PATIENCE
@@ -226,7 +231,7 @@ def _end(runs: Sequence[Ended]) -> None:
 
 
 def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
-    """Raise an error that summarises the stopped or failed runs, if there are any.
+    """Raise an error that summarises which runs were stopped or failed, if there are any.
 
     Parameters
     ----------
@@ -262,16 +267,16 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
         )
 
 
-#: Minimum seconds between two progress reports of a chain.
+#: Minimum number of seconds between two progress reports of a run.
 TELL = 0.2
 
 
-#: Function that returns an error's exit code, its message, and the message's label.
+#: Type of a function that returns the exit code of an error, its message, and a label for it.
 Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
 class Task(NamedTuple):
-    """Arguments for the process of a run.
+    """Arguments for the process that trains a run.
 
     Attributes
     ----------
@@ -291,7 +296,7 @@ class Task(NamedTuple):
 
 
 def in_process(task: Task, sender: Connection, orders: Connection) -> None:
-    """Train a run, and report its end."""
+    """Train a run in its own process, and report its end to the parent process."""
     relay, logger = _Relay(sender), logging.getLogger("pysgrld")
     logger.setLevel(logging.INFO)
     stop_signal = task.request.choices.start.stop_signal
@@ -311,7 +316,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
 
 
 def _obey(orders: Connection, stop: StopFlag) -> None:
-    """Stop when the parent process requests it, or when the parent ends."""
+    """Stop training when the parent process requests it, or when the parent process has ended."""
     try:
         stop.stop(orders.recv())
     except (EOFError, OSError):
@@ -326,7 +331,7 @@ class _Relay(logging.Handler):
         self.told, self.last = sender, 0.0
 
     def send(self, event: str, *values: Any) -> None:
-        """Send an event to the parent process; do nothing if it has ended."""
+        """Send an event to the parent process; do nothing if the parent process has ended."""
         with contextlib.suppress(OSError):
             self.told.send((event, values))
 
@@ -334,7 +339,7 @@ class _Relay(logging.Handler):
         self.send("note", line, severity)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Do nothing, because the parent has read the corpus and shown the progress."""
+        """Do nothing, because the parent process has read the corpus and shown the progress."""
 
     def started(self, run: RunDirectory, line: str) -> None:
         self.send("started", run.path, line)

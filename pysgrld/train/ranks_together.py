@@ -1,4 +1,4 @@
-"""Iterations of a chain by several ranks, each begun by all ranks or by none."""
+"""Iterations of a chain that several MPI processes (ranks) train together."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from pysgrld.train.short_chains import (
 )
 from pysgrld.types import Positions
 
-#: Maximum size in bytes of the state's arrays (sums of topics) that are compared before each
-#: iteration, so that differences between ranks are noticed soon.
+#: Maximum size in bytes of the arrays (sums of topics) that are compared between ranks before each
+#: iteration, so that differences are noticed soon.
 _SMALL = 1 << 16
 
 
 @dataclass
 class Rounds:
-    """The iterations of a chain, until some rank makes all ranks end.
+    """Iterations of a chain on all ranks, until one of the ranks makes all of them end.
 
     The iterator yields a `Visit` after each iteration, and None if a checkpoint must be written.
 
@@ -115,14 +115,14 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the first reason to stop that a rank has, with the rank's number if there are several."""
+    """Return the first reason of any rank to stop, with the rank's number if there are several."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
 
 
 def stopped_before_all(reason: str) -> Interrupted:
-    """Return the error for a start that was stopped during its short chains."""
+    """Return the error if training is stopped during the short chains at its start."""
     return Interrupted(
         f"{reason}: stopped before the first iteration; run the same command again to continue"
     )
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start all ranks' chains in the same way, as decided by the first rank.
+    """Start the chains of all ranks in the same way, which the first rank decides.
 
     Parameters
     ----------
@@ -160,16 +160,17 @@ def raise_if_stopped(stop: StopFlag) -> None:
         raise Stopped
 
 
-#: Number of a start's iterations that are timed, after the first, which is slower.
+#: Number of iterations that are timed at the start of training, after the first iteration, which is
+#: slower.
 LOOKED_AT = 5
-#: Fraction of time spent on divided work below which a remark is logged; it is below a half, so
-#: that the remark is rare.
+#: A remark is logged if less than this fraction of the time is spent on work that the ranks divide.
+#: It is below a half, so that the remark is rare.
 WASTED = 1 / 3
 
 
 @dataclass
 class Waiting:
-    """Monitor of a start's first iterations, which reports once if fewer ranks would suffice.
+    """Monitor of the first iterations, which reports once if fewer ranks would suffice.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Record an iteration's time; after the last timed iteration, return a line about idle ranks.
+        """Record an iteration's time; after the last timed one, return a line about idle ranks.
 
         Parameters
         ----------
@@ -221,7 +222,7 @@ class Waiting:
 
 
 def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
-    """Compare the ranks' sgmc versions, agree on an instruction set, and count the ranks.
+    """Check that all ranks have one sgmc version, agree on an instruction set, and count ranks.
 
     Parameters
     ----------
@@ -250,7 +251,8 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
                 f"{versions[0]}; install the same version everywhere"
             )
     if len(set(isas)) > 1:
-        order = core.available_isas()  # each instruction set includes the earlier ones
+        # Each instruction set in this list includes the earlier ones.
+        order = core.available_isas()
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
         if comm.rank == 0:
@@ -267,7 +269,9 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} "
         f"each ({count.source}); {comm.library}"
     )
-    for host in dict.fromkeys(hosts):  # the system's log identifies a killed process by its id
+    # The host and process id are logged, because the system's log identifies a killed process by
+    # its id.
+    for host in dict.fromkeys(hosts):
         pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
         listener.note(f"processes of the ranks on {host}: {', '.join(pids)}")
     for host in dict.fromkeys(hosts):
@@ -284,7 +288,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
 
 
 class Brief(NamedTuple):
-    """Facts about a prepared run, broadcast by the first rank.
+    """Facts about a prepared run, which the first rank broadcasts to the others.
 
     Attributes
     ----------
@@ -308,7 +312,7 @@ class Brief(NamedTuple):
 
 
 def brief_of(prepared: Prepared) -> Brief:
-    """Return the facts about a run that other ranks need."""
+    """Return the facts about a run that the other ranks need."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)
     assert isinstance(stream.source, Corpus)
@@ -325,7 +329,7 @@ def brief_of(prepared: Prepared) -> Brief:
 
 
 def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
-    """Train as a rank other than the first, which prepares and writes the run.
+    """Train as one of the ranks that write no files; the first rank prepares and writes the run.
 
     Parameters
     ----------
@@ -343,7 +347,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         For every other error, on any rank.
     """
     brief: Brief | None = comm.share()
-    if brief is None:  # the run is already finished
+    if brief is None:  # In this case, the run is already finished.
         comm.leave()
         return
     model = model_of(brief.model)
@@ -355,13 +359,14 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
             "corpus"
         )
     corpus.slice_by(options.slicing)
-    comm.meet()  # wait until all ranks have the corpus, because they draw the first state together
+    # Wait until all ranks have the corpus, because the ranks draw the first state together.
+    comm.meet()
     facts = CorpusFacts(brief.words, brief.tokens)
     run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
     chain = model.chain(options, stream, facts, run_on)
     try:
-        comm.meet()  # wait until all ranks have a chain
+        comm.meet()  # Wait until all ranks have a chain.
         by_short_chains, is_limited = comm.share()
         if by_short_chains:
             seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
@@ -378,9 +383,10 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
             return Orders.STOP if stop.should_stop(0.0) else Orders.NONE
 
         rounds = Rounds(chain, comm, stop, wants, time.monotonic)
-        for visit in rounds:  # only the first rank writes files
+        for visit in rounds:  # Only the first rank writes files.
             save = visit is not None and stop.take_checkpoint_request()
-        # the first rank runs the refinement, and asks whether any rank must stop
+        # The first rank runs Gibbs refinement, and asks after each sweep whether any rank must
+        # stop.
         while comm.share():
             comm.gather(stop.reason if stop.should_stop(0.0) else None)
         stopped = comm.share()

@@ -1,10 +1,10 @@
-"""Replication of topics: how many new runs on resampled documents find each topic.
+"""Replication of topics: how many new runs on resampled documents find each topic?
 
-The result is a statement about other texts like the corpus. Chains on one corpus share their
-documents, and chains that begin with the same clusters share their start: both agree more than runs
-on new texts do. Therefore each replicate draws as many documents as the run had, with replacement,
-and has an independent start. It finds a topic if the proportions of one of its topics, in the same
-documents, correlate with the proportions of that topic.
+The result says how reliable a topic is for other texts like the corpus. Chains on the same corpus,
+or chains that start from the same clusters of topics, agree more with each other than runs on new
+texts do. Therefore each replicate draws as many documents as the run had, with replacement, and has
+an independent start. A replicate finds a topic of the run if the proportions of one of the
+replicate's topics correlate with the topic's proportions in the same documents.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pysgrld.train.begin import begin
 from pysgrld.train.short_chains import FirstTopics, clusters_of_topics
 from pysgrld.types import Doubles, Int64s
 
-#: Maximum number of documents in which proportions are compared.
+#: Maximum number of documents in which topic proportions are compared.
 DOCUMENTS = 500
-#: Maximum number of iterations of a replicate.
+#: Maximum number of training iterations of a replicate (a new run on resampled documents).
 ITERATIONS = 300
-#: Number of top words in the overlap of a topic with its counterpart in a replicate.
+#: Number of top words that are compared between a topic and the matching topic of a replicate.
 TOP = 10
-#: Part of the seed by which replicates' random numbers differ from all others of the run.
+#: Part of the random seed, which makes the random numbers of replicates differ from all others.
 _SEED = 1910
 
 
 class Replication(NamedTuple):
-    """Similarity of each replicate's topics to a run's topics.
+    """Similarity of the topics of replicates (runs on resampled documents) to a run's topics.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class Replication(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """Number of replicates R."""
+        """Return the number R of replicates."""
         return len(self.correlation)
 
     @property
     def times_found(self) -> Int64s:
-        """Number of replicates that found each topic, (K,)."""
+        """Return the number of replicates that found each topic, (K,)."""
         times: Int64s = (self.correlation >= CORRELATED).sum(axis=0)
         return times
 
@@ -69,7 +69,7 @@ class Replication(NamedTuple):
 def replicate_topics(
     results: Results, runs: int, tell: Callable[[int, int], None] = lambda done, total: None
 ) -> Replication:
-    """Train new runs on resampled documents, and compare their topics with a run's topics.
+    """Train new runs on resampled documents, and compare their topics with the topics of a run.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def train_replicate(
     iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain on resampled documents, and return the mean of its draws of topics.
+    """Train a chain on resampled documents, and return the mean of its topics over the samples.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A request to train: a corpus, options, and a folder of runs."""
+"""Request to train: a corpus, training options, and the folder that contains runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.run.machine import threads
 
 
 class Parent(NamedTuple):
-    """An earlier run that a new run continues, as recorded in ``config.json``.
+    """Earlier run that a new run continues, as recorded in ``config.json``.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Parent(NamedTuple):
 
 
 def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
-    """Raise an error if an input that must be read repeatedly is a pipe, a device or stdin.
+    """Raise an error if an input that must be read more than once is a pipe, a device or stdin.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
 
 
 class Request(NamedTuple):
-    """A request to train, from a command or a program.
+    """Request to train a model, made by a command or by another program.
 
     Attributes
     ----------
@@ -123,11 +123,11 @@ class Request(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Number of threads that this process may use for training."""
+        """Return the number of threads that this process may use for training."""
         return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:
-        """Return possible folders of the run or chains, without reading or creating anything.
+        """Return the folders that the run or its chains may have, without creating any of them.
 
         Raises
         ------
@@ -144,20 +144,21 @@ class Request(NamedTuple):
         )
 
 
-#: Options that limit the length of training; a newly typed one replaces all earlier ones.
+#: Options that limit the length of training. If one of them is typed when a run is resumed, it
+#: replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
-#: Options that apply to a single start.
+#: Options that apply only to the current start of a run, and are not kept when the run is resumed.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 
 def going_on(
     choices: Choices, root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
-    """Return the request to resume the run or chains named by ``--resume``.
+    """Return the request to resume the run or the chains that ``--resume`` names.
 
     Its options are the options of the run, updated by the options typed now. Its corpus is the
-    stored corpus of the run. If an option about reading is typed, the inputs are compared, or read
-    again, as if they were typed.
+    stored corpus of the run. If the user types an option about reading, the inputs of the run are
+    compared with the stored corpus, or read again.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ def going_on(
 
 
 def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]) -> Choices:
-    """Return the options that the user typed for a run, without defaults.
+    """Return the options that the user typed for a run, without the options set by default.
 
     Parameters
     ----------
@@ -258,10 +259,11 @@ def growing(
     forget: int | None = None,
     root: Path = ROOT,
 ) -> Request:
-    """Return the request for a new run that continues with an earlier run's topics.
+    """Return the request for a new run that continues with the topics of an earlier run.
 
-    Its options are the options of the earlier run, updated by the options typed now. Its corpus is
-    the inputs with the documents of the earlier run, or with only its vocabulary.
+    Its options are the options of the earlier run, updated by the options typed now. Its corpus
+    consists of the inputs and the documents of the earlier run, or, with ``only_new``, of the
+    inputs with the vocabulary of the earlier run.
 
     Parameters
     ----------

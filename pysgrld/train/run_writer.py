@@ -1,4 +1,4 @@
-"""Writing of a run's record during training: metrics, posterior samples and checkpoints."""
+"""Writing of files during training: metrics, posterior samples and checkpoints."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from pysgrld.run.tensors import NONE
 from pysgrld.train.events import Reporter
 from pysgrld.types import Array, WordTotals
 
-#: Number of consecutive failed checkpoints after which the run gives up.
+#: Number of consecutive checkpoints that may fail before the run gives up.
 FAILED_CHECKPOINTS = 3
 
 
 @dataclass
 class RunTotals:
-    """Totals over all starts of a run.
+    """Totals over all processes that have trained a run, from its first start on.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class RunTotals:
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens per second of training; 0 before training."""
+        """Return the number of tokens per second of training; it is 0 before training."""
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
 
 
@@ -95,7 +95,8 @@ class RunWriter:
         self.score = model.score
         self.backlog = Backlog(run, reporter.note)
         limits = {False: options.samples, True: options.top_word_samples}
-        #: Maximum number of stored samples: of full samples (False) and of top-word samples (True).
+        #: Maximum number of stored samples, by kind: full samples (False), samples of top words
+        #: (True).
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = word_counts
         self.measured = -1
@@ -105,17 +106,17 @@ class RunWriter:
 
     @property
     def step(self) -> int:
-        """Number of iterations plus Gibbs sweeps done."""
+        """Return the number of iterations plus Gibbs sweeps that are done."""
         return self.stage.step if self.stage else self.chain.step
 
     @cached_property
     def unigram(self) -> float:
-        """Score of word frequencies; read it only after a draw, which may set word weights."""
+        """Score of word frequencies; read it only after a sample, which may set word weights."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample and, if due, store it on disk: in full, or only its top words."""
+        """Take a posterior sample; if due, store it on disk, in full or only its top words."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -134,10 +135,10 @@ class RunWriter:
         self._keep(step, self.chain, due)
 
     def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
-        """Store the Gibbs refinement's last draw on disk, if due.
+        """Store the last sample of Gibbs refinement on disk, if due.
 
-        The first draw deletes the samples of training. Returns the draw in the form of a sample if
-        it is stored, else None.
+        Before the first sample of Gibbs refinement, the samples of training are deleted. The sample
+        is returned if it is stored, else None.
 
         Parameters
         ----------
@@ -154,7 +155,7 @@ class RunWriter:
         return self._keep(stage.step, chain, due)
 
     def refinement_result(self) -> str:
-        """Return a line with the refinement's score, number of draws and effective sizes."""
+        """Return a line with Gibbs refinement's score, number of samples, and ESS."""
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
@@ -166,7 +167,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a chain's sample if due: full (False) or top words (True); return the sample or None."""
+        """Store a sample in the forms that are due: full (False), top words (True)."""
         if not due:
             return None
         sample = chain.sample()
@@ -178,7 +179,7 @@ class RunWriter:
         return sample
 
     def measure(self) -> None:
-        """Write a line of metrics; the chain stays unchanged."""
+        """Write a line of metrics; the state of the chain does not change."""
         if self.measured == self.step:
             return
         self.measured = self.step
@@ -211,9 +212,10 @@ class RunWriter:
         self.reporter.evaluated(record)
 
     def save(self, *, keep: int, spare_training: bool, last: bool) -> bool:
-        """Write a checkpoint; return True if this succeeded.
+        """Write a checkpoint, and return True if this succeeded.
 
-        With ``spare_training`` the checkpoint at the end of training stays during a refinement.
+        If ``spare_training`` is True, Gibbs refinement does not delete the checkpoint at the end of
+        training.
 
         Raises
         ------
@@ -252,7 +254,7 @@ class RunWriter:
 
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return a chain's sample in its stored form, with topics as counts if possible."""
+    """Return a sample in the form in which it is stored, with topics as counts if possible."""
     law = chain.law()
     counts = law and as_counts(law, *sample[PHI].shape)
     if counts is None:

@@ -1,4 +1,4 @@
-"""Several simultaneous chains in separate processes (`pysgrld.train.processes`).
+"""Training of several chains at the same time, in separate processes.
 
 The parent reads the corpus, stores it once and chooses the folder. Every chain is a separate run in
 that folder, and is started by `train` like any other run.
@@ -31,7 +31,7 @@ from pysgrld.train.start import Stoppable, ending_with
 
 
 def train_chains(request: Request, number: int, watcher: Watcher, explain: Explain) -> Path:
-    """Train independent chains of a model simultaneously, resuming unfinished ones.
+    """Train independent chains of a model at the same time; unfinished chains are resumed.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
 def choose_folder(
     candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
-    """Choose the chains' folder: an unfinished one with the same configuration, or a new one.
+    """Choose the folder of the chains: an unfinished one with the same configuration, or a new one.
 
     Parameters
     ----------

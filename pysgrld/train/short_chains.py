@@ -1,12 +1,13 @@
-"""The short chains at the start of training, and the clustering of their topics.
+"""Initialisation of topics: several short chains are trained, and their topics are clustered.
 
-Each chain has a separate seed and is trained a little longer than the warm-up; the draws of its
-last quarter are averaged. Ranks divide the chains among them: each rank trains its chains alone, on
-all documents, and the first rank receives their topics.
+Each chain has a separate seed and is trained a little longer than the warm-up. The topics in the
+last quarter of its iterations are averaged. MPI processes (ranks) divide the chains among them:
+each rank trains its chains alone, on all documents, and the first rank receives their topics.
 
 The number of chains follows from K, V and the number of tokens
-(`pysgrld.models.short_chain_number`). If they would take more than a tenth of a time limit, fewer
-chains are used; their numbers are then stored, so that a later start uses the same chains.
+(`pysgrld.models.short_chain_number`). If the chains would take more than a tenth of a time limit,
+fewer chains are used; the numbers of these chains are then stored, so that a later start uses the
+same chains.
 """
 
 from __future__ import annotations
@@ -32,20 +33,21 @@ from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, soon
 from pysgrld.types import Array, Doubles, Floats
 
-#: Number of iterations between averaged draws of a short chain.
+#: Number of iterations between two samples of a short chain that are averaged.
 _BETWEEN = 5
-#: First seed of short chains; runs have smaller seeds.
+#: First seed of short chains, which is greater than the seed of any run.
 _OTHERS = 2**63
-#: Maximum fraction of a time limit for short chains.
+#: Maximum fraction of a time limit that the short chains may take.
 PART_OF_LIMIT = 0.1
-#: Number of iterations after which a short chain's time is predicted.
+#: Number of iterations of a short chain after which the rest of its time is predicted.
 _PREDICTED_AFTER = 3
-#: Names of a stored short chain's arrays: the sums of draws and, if it is finished, the topics.
+#: Names of two arrays of a stored short chain. The first has the sums of samples; the second has
+#: the mean topics and exists if the chain is finished.
 _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
 class FirstTopics(NamedTuple):
-    """Initial topics for a chain, in the form taken by `Chain.begin_from`.
+    """Initial topics of a chain, in the form that `Chain.begin_from` takes.
 
     Attributes
     ----------
@@ -59,25 +61,25 @@ class FirstTopics(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised in callbacks to stop training, while a chain waits or between chains."""
+    """Raised by a callback to stop training, while a chain waits or between two chains."""
 
 
 class _OutOfTimeError(Exception):
-    """Raised if a short chain would take too long."""
+    """Raised if a short chain would take more time than is left."""
 
 
 class ChainStore:
     """Storage of short chains; this base class stores nothing."""
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return each stored chain's iteration and arrays, by chain number."""
+        """Return the iteration and the arrays of each stored chain, by chain number."""
         return {}
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store a chain's state after the given iteration."""
+        """Store the state of a chain after the given iteration."""
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if not yet chosen."""
+        """Return the numbers of the chains that the run uses, or None if not chosen yet."""
         return None
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -85,7 +87,7 @@ class ChainStore:
 
 
 def time_until(limit: float) -> Callable[[], float]:
-    """Return a function that gives the remaining seconds of a time limit that starts now."""
+    """Return a function that returns the remaining seconds of a time limit, which starts now."""
     end = time.monotonic() + limit
     return lambda: end - time.monotonic()
 
@@ -98,7 +100,7 @@ def clusters_of_topics(
     store: ChainStore | None = None,
     seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> FirstTopics | None:
-    """Train the short chains that the options demand; return the means of their topics' clusters.
+    """Train the short chains that the options request; cluster their topics; return cluster means.
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Return means of topic clusters over the used chains; None on all ranks but the first."""
+    """Cluster the topics of the used chains; return cluster means on the first rank, else None."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)
@@ -196,7 +198,7 @@ def _clustered(
 
 
 def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
-    """Return True if stored arrays contain valid topics of the given shape."""
+    """Return True if stored arrays contain topics of the given shape, without invalid values."""
     if _TOPICS not in arrays:
         return False
     topics = arrays[_TOPICS]
@@ -205,7 +207,7 @@ def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
 
 
 class ShortChain:
-    """A short chain, which a single rank trains.
+    """Short chain that initialises topics, trained by a single rank.
 
     Parameters
     ----------
@@ -230,7 +232,8 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # with these seeds, a smaller number of chains gives the first chains of the default number
+        # With these seeds, the chains of a smaller number are the first chains of the default
+        # number.
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
@@ -243,7 +246,7 @@ class ShortChain:
     def train(
         self, stored: tuple[int, Mapping[str, Array]] | None, seconds_left: Callable[[], float]
     ) -> Floats:
-        """Return the chain's mean topics, (K, V) float32, after its last iteration.
+        """Train the chain to its last iteration, and return its mean topics, (K, V) float32.
 
         Parameters
         ----------
@@ -273,7 +276,7 @@ class ShortChain:
         return mean
 
     def _restored(self, stored: tuple[int, Mapping[str, Array]]) -> Chain:
-        """Return the stored chain, or a new one if the stored arrays are not a valid state."""
+        """Restore the stored chain, or start a new one if the stored state is invalid."""
         iteration, arrays = stored
         chain = self._begin()
         try:
@@ -297,7 +300,7 @@ class ShortChain:
                 self._sums += weights_of(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
-                slow = seconds  # time of the first iteration, which is slower
+                slow = seconds  # This is the time of the first iteration, which is slower.
             elif t - first > _PREDICTED_AFTER:
                 seconds_each = (seconds - slow) / (t - first - 1)
                 if seconds_each * (self.iterations - t) > seconds_left():

@@ -1,4 +1,4 @@
-"""Training at the request of a command or program: prepare and lock a run, then train."""
+"""Training at the request of a command or a program: prepare and lock the run, then train."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pysgrld.train.request import Request
 def train(
     request: Request, reporter: Reporter, watch: StopFlag | None = None, comm: Communicator = ALONE
 ) -> RunDirectory | None:
-    """Train a model on a corpus, or resume an unfinished run with the same configuration.
+    """Train a model on a corpus, or resume an unfinished run that has the same configuration.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def train(
             locks.callback(prepared.once.close)
         if comm.size > 1:
             comm.share(brief_of(prepared))
-            comm.meet()  # wait until all ranks have the corpus
+            comm.meet()  # Wait until all MPI processes have the corpus.
         return Training(prepared, reporter, stop, comm).go()
 
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """Set the exit code of early stops to one at which the batch system requeues the job.
+    """Replace the exit code of an early stop by one at which the batch system requeues the job.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def ending_with(exit_code: int | None) -> Iterator[None]:
 
 
 class Stoppable:
-    """A listener that forwards all calls, and ends the reading of a corpus if training must stop."""
+    """Listener that forwards all calls to another one, and ends reading if training must stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop
