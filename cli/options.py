@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +88,8 @@ class Described(click.Command):
             if hint := self._instead_of(error.option_name):
                 raise click.UsageError(hint, ctx) from None
             names = [name for param in self.params for name in param.opts]
+            import difflib  # as names are rarely misspelled
+
             near = difflib.get_close_matches(error.option_name, names, 2, ALIKE)
             raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
         except click.UsageError as error:

@@ -22,6 +22,7 @@ from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.population import REPLICATES, PopulationDraws, WordSpread
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
+from pysgrld.core.arithmetic import median
 from pysgrld.core.draws import at_words, by_word
 from pysgrld.core.restore import Within
 from pysgrld.errors import CheckpointError
@@ -578,7 +579,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     for name in sorted(names, reverse=True):  # Reverse order gives words, shares, documents.
         sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
-            medians[name] = float(np.nanmedian(sizes))
+            medians[name] = median(sizes)
     return medians
 
 

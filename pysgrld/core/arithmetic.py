@@ -8,6 +8,8 @@ in an order that no processor changes.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -151,3 +153,25 @@ def product(a: Array, b: Array) -> Doubles:
 
 def _doubles(x: npt.ArrayLike) -> Doubles:
     return np.ascontiguousarray(x, np.float64).reshape(np.shape(x))
+
+
+def median(x: npt.ArrayLike) -> float:
+    """Return the median of all numbers that are not NaN, or NaN if there are none.
+
+    The function of NumPy imports masked arrays, a tenth of the start of ``sgmc topics``.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers of any shape.
+
+    Returns
+    -------
+    float
+        The middle number, or the mean of the two middle ones.
+    """
+    values = _doubles(np.asarray(x)).ravel()
+    ordered = np.sort(values[~np.isnan(values)])
+    if not len(ordered):
+        return math.nan
+    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.exact import ess_in, trace_in
+from pysgrld.core.arithmetic import median
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.characters import overlap
@@ -320,7 +321,7 @@ class Results(KeptSamples):
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
             ess_in(self.checkpoint.arrays) if self.fitted.exact else {},
-            stretch=None if self.population is None else float(np.median(self.population.width)),
+            stretch=None if self.population is None else median(self.population.width),
         )
 
     def share_sizes(self) -> Doubles | None:

@@ -25,6 +25,8 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 _GAP, _NEAR = re.compile(r"\s+"), 40
 #: The cache has the results for at most this number of sequences of letters.
 _CACHED = 1 << 17
+#: Least character that may be an ideograph.
+_FIRST_IDEOGRAPH = "\u2e80"
 #: Maximum number of products of shares and probabilities in memory. Maximum total number of
 #: characters of texts that are processed together.
 _CELLS, _LETTERS = 2_000_000, 500_000
@@ -241,8 +243,10 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
     text_part = text[begin:end]
     units: Sequence[int] = range(len(text_part) + 1)
     marked: Iterator[tuple[_Place, _Mark]] = zip(places, marks, strict=True)
-    if not text.isascii():
+    greatest = max(text, default="")
+    if greatest >= _FIRST_IDEOGRAPH:
         marked = _apart(marked)  # words that are pairs of ideographs overlap
+    if greatest > "\uffff":
         # number of UTF-16 units before each shown character
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")
         units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()

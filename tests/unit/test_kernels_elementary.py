@@ -91,3 +91,10 @@ def test_arrays_of_any_layout_and_precision_are_taken():
     assert arithmetic.exp(0) == 1.0
     np.testing.assert_allclose(arithmetic.product(x, x[0]), x @ x[0], rtol=1e-14)
     assert arithmetic.dot(np.arange(3), np.arange(3.0)) == 5.0
+
+
+@pytest.mark.parametrize("numbers", [[3.0], [4.0, 1.0], [[2.0, np.nan], [9.0, 4.0]], [5, 1, 2, 2]])
+def test_the_median_is_that_of_numpy(numbers):
+    """Red with: NaN among the numbers; one of the two middle numbers instead of their mean."""
+    assert arithmetic.median(numbers) == np.nanmedian(numbers)
+    assert np.isnan(arithmetic.median([np.nan]))

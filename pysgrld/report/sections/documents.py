@@ -44,6 +44,7 @@ class ShownDocuments(Section):
         """Choose documents until the page is full; return their rows and main topics."""
         run, loadings = self.run, self._topics
         self._records: list[dict[str, Any]] = []
+        self._json: list[bytes] = []
         if loadings is None or run.corpus is None or run.about is None:
             return {"docs": None, "docs_of": None, "texts": "none", "folder": None}
         self._texts = "none" if not run.asked.text else "kept" if run.about.has_texts else "words"
@@ -63,14 +64,15 @@ class ShownDocuments(Section):
                 break
             block = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(block, self._written(block), strict=True):
+                text = compact(record)
                 if run.asked.documents is None:  # add documents until the page (in base64) is full
-                    packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
-                    size += len(packed)
+                    size += len(packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH))
                 if size * 4 // 3 <= ROOM:
-                    chosen[place] = record
+                    chosen[place] = record, text
         places = sorted(chosen)
         index = {place: i for i, place in enumerate(places)}
-        self._records = [chosen[place] for place in places]
+        self._records = [chosen[place][0] for place in places]
+        self._json = [chosen[place][1] for place in places]
         self._best = [[index[place] for place in row if place in index] for row in best]
         rows = run.rows[places]
         held = np.isin(rows, run.results.training_documents(run.corpus).without)
@@ -149,7 +151,7 @@ class ShownDocuments(Section):
         """Return each document's topics and words."""
         if self._topics is None:
             return {}
-        return {"docs": Packed().add("json", "utf8", compact(self._records))}
+        return {"docs": Packed().add("json", "utf8", b"[%b]" % b",".join(self._json))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
         """Yield files of all documents, `IN_FILE` documents each, and of titles, `TITLES` each.
