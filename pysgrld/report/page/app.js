@@ -1,6 +1,6 @@
-// The head that stays, the way from an address to a page, search, keys, theme and paper.
+// The header of the page, the way from an address to a page, the search, keys, the theme, and printing.
 
-/** Pages by the first word of their address: what makes them, and the view that they are of. */
+/** Pages by the first word of their address, each with the function that makes it and the name of its view. */
 const PAGES = new Map(VIEWS.flatMap(({ pages, name }) => Object.entries(pages).map(([word, make]) => [word, { make, name }])));
 
 // ---- from an address to a page
@@ -10,7 +10,7 @@ const nav = h("nav.pages", { "aria-label": "pages" }, VIEWS.map(({ head, name })
 const scrolls = new Map();
 let turn = 0, current = null, back = false, at = placeOf(location.hash);
 
-/** An address without the choices on its page. */
+/** Returns an address without the choices that a person made on its page. */
 function placeOf(hash) {
   return hash.split("?")[0];
 }
@@ -36,7 +36,7 @@ async function render() {
   keepView();
 }
 
-/** Shows what a view made; a list at the left that is there already stays as it is. */
+/** Shows the result of a view; if the list at the left is already there, it stays as it is. */
 function show(made) {
   if (made.side && made.side === current?.side) {
     made.side.node.nextSibling.replaceWith(made.node);
@@ -85,7 +85,7 @@ function foundTopics(text) {
   return some.slice(0, 4).map((t) => ({ href: topicAddress(t.id), kind: `${TOPIC} ${t.id}`, name: [dot(t), bdi(nameOf(t))] }));
 }
 
-/** Words that are it, begin with it, or have it in them: in this order, frequent ones first. */
+/** Finds words that equal the text, begin with it, or contain it: in this order, and frequent words first. */
 async function foundWords(text) {
   const list = await searchable();
   const ranks = [[], [], []];
@@ -164,7 +164,7 @@ addEventListener("themed", () => render());
 
 const paper = h("section.paper");
 
-/** On paper: light, fields in vectors, and all topics as a table after the open page. */
+/** Prepares the page for printing: a light theme, fields of cells as vectors, and a table of all topics after the open page. */
 function toPaper() {
   Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
   for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
@@ -186,7 +186,7 @@ function fromPaper() {
 addEventListener("beforeprint", toPaper);
 addEventListener("afterprint", fromPaper);
 
-// ---- a link to the page as it is
+// ---- copying a link to the open page
 
 async function copyLink({ currentTarget: button }) {
   try {
@@ -198,7 +198,7 @@ async function copyLink({ currentTarget: button }) {
   setTimeout(() => button.replaceChildren("copy link"), 2000);
 }
 
-// ---- begin
+// ---- start of the page
 
 const header = h("header.top",
   h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
@@ -207,7 +207,7 @@ document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
   header, main, paper, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
 );
-// names of views that do not fit next to the title and the search get a row of their own
+// If the names of the views do not fit next to the title and the search, they get a row of their own.
 new ResizeObserver(() => {
   header.classList.remove("high");
   const high = nav.scrollWidth > nav.clientWidth;

@@ -1,12 +1,12 @@
 "use strict";
-// The page of two runs side by side: what became of the topics, in rows that can be searched.
+// The page that compares two runs: the changes of topics, in rows that can be searched.
 
 const [left, right] = report.sides;
-/** Rows that are shown at first, and with each "more": less than 4,000 pixels in height. */
+/** Number of rows that are shown at first, and that each "more" adds; their height is less than 4,000 pixels. */
 const ROWS = innerWidth > 760 ? 16 : 6;
-/** Share outside the other vocabulary from which on it is told. */
+/** Minimum share of words outside the other vocabulary that is mentioned. */
 const TOLD = 0.01;
-/** Kinds of rows: their sign, and what they are. */
+/** Kinds of rows, each with its sign and its name. */
 const KINDS = new Map(Object.entries({
   "one to one": ["=", "one to one"], split: ["<", "split"], merged: [">", "merged"], partial: ["~", "partial"], gone: ["−", "gone"], new: ["+", "new"],
 }));
@@ -67,7 +67,7 @@ function article(row) {
   return h("article", { class: "card pairing hue", "--h": row.hue, "aria-label": row.numbers }, half(row, left, "left"), middle(row), half(row, right, "right"));
 }
 
-/** All that a row can be found by. */
+/** Returns all texts by which a search finds a row. */
 function haystack(row) {
   const names = [...row.left.map((id) => named(left, id)), ...row.right.map((id) => named(right, id))];
   const words = [...row.both, ...row.only_left.map((w) => w.word), ...row.only_right.map((w) => w.word)];
@@ -76,7 +76,7 @@ function haystack(row) {
 
 const rows = report.topics.map((row) => ({ row, text: haystack(row) }));
 
-// ---- choosing among them
+// ---- choice of rows
 
 const asked = h("input", { type: "search", placeholder: `Find a word or ${left.noun}`, "aria-label": `find a word or a ${left.noun}`, autocomplete: "off", spellcheck: "false", input: () => show(ROWS) });
 const kinds = h("select", { "aria-label": "what to show", change: () => show(ROWS) }, h("option", { value: "" }, `all (${count(rows.length)})`),
@@ -93,7 +93,7 @@ function show(most) {
   list.replaceChildren(...nodes);
 }
 
-// ---- what the figures are
+// ---- definitions of the numbers
 
 const legend = h("section.card.prose",
   h("h2", "How to read it"),

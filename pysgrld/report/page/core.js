@@ -1,13 +1,13 @@
 "use strict";
-// What every page stands on: its data, elements, numbers as people write them, colours.
+// The basis of every page: data, elements, numbers as people write them, and colours.
 
 const report = JSON.parse(document.getElementById("report").textContent);
 
-// ---- elements: the only place that makes any
+// ---- elements; no other code makes any
 
 const SPACES = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
 
-/** An element: "p.remark" has a class, "svg:g" is SVG; then perhaps attributes, then children, whose text is only ever text. */
+/** Makes an element: "p.remark" has a class, "svg:g" is SVG. Attributes may follow, then children; a string is always only text. */
 function h(name, ...children) {
   const [space, tag] = name.includes(":") ? name.split(":") : ["html", name];
   const [element, ...classes] = tag.split(".");
@@ -21,7 +21,7 @@ function h(name, ...children) {
 const isThere = (value) => value !== null && value !== undefined;
 const isPlain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
 
-/** Functions are listeners, "--x" is a style, numbers have two digits. */
+/** Sets attributes of an element: functions are listeners, "--x" is a style, and numbers get two digits. */
 function give(node, attributes) {
   for (const [key, value] of Object.entries(attributes)) {
     if (!isThere(value) || value === false) continue;
@@ -31,13 +31,13 @@ function give(node, attributes) {
   }
 }
 
-// Attributes of what the Tab key reaches as one thing, and of what is not read aloud.
+// Attributes of an element that the Tab key reaches as a whole, and of an element that is not read aloud.
 const reachable = (name) => ({ tabindex: "0", role: "group", "aria-label": name });
 const UNREAD = { "aria-hidden": "true" };
 
-// ---- words and texts of strangers
+// ---- words and texts from other people
 
-// Signs that are not seen, or that turn the text around them: they are shown by their number.
+// Characters that are invisible or change the direction of the text around them; they are shown by their numbers.
 const UNSEEN = new RegExp(
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b-\\u200f\\u2028-\\u202e" +
     "\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}\\ud800-\\udfff]", "gu");
@@ -47,13 +47,13 @@ function byNumber(sign) {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A word with every sign visible, whole. */
+/** Returns a whole word with every character visible. */
 function visible(word) {
   const seen = word.replace(UNSEEN, byNumber);
   return seen.trim() === "" ? [...seen].map(byNumber).join("") || "(empty)" : seen;
 }
 
-/** The same, cut where it is longer than a line. */
+/** Returns a word with every character visible, shortened if it is longer than a line. */
 function shown(word) {
   const seen = visible(word);
   if (seen.length <= 80) return seen;
@@ -66,14 +66,14 @@ function short(text, most) {
   return seen.length > most ? `${seen.slice(0, most - 1)}…` : seen;
 }
 
-/** Running text: line breaks and tabs stay. */
+/** Returns a running text with every character visible; line breaks and tabs stay. */
 function running(text) {
   return text.replace(UNSEEN, (sign) => (sign === "\n" || sign === "\t" ? sign : sign === "\r" ? "" : byNumber(sign)));
 }
 
 const bold = (...content) => h("b", ...content);
 
-/** Attributes of what has the colour of a topic. */
+/** Attributes of an element with the colour of a topic. */
 function hued(topic, kind = "") {
   return { class: `${kind} hue`, "--h": topic.hue };
 }
@@ -86,7 +86,7 @@ function bdi(text) {
   return h("bdi", shown(text));
 }
 
-/** How words are compared with the tokens of a text. */
+/** Returns a token in the form in which words are compared with the tokens of a text. */
 function folded(token) {
   const visible = token.replace(/\p{DI}/gu, "").normalize("NFC");
   return visible.toLowerCase().replaceAll("i\u0307", "i").replaceAll("ß", "ss").replaceAll("ς", "σ");
@@ -104,14 +104,14 @@ function count(n) {
   return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A share in per cent: "7.8 %"; what rounds to nothing is said to be less than the last digit. */
+/** Formats a share in per cent, as "7.8 %"; a share that rounds to 0 is shown as less than the last digit. */
 function percent(x, digits = 0) {
   const least = 10 ** -digits;
   if (x > 0 && x * 100 < least / 2) return `< ${least.toFixed(digits)}${NARROW}%`;
   return fixed(x * 100, digits) + NARROW + "%";
 }
 
-/** Digits that tell the values of one column apart. */
+/** Returns the number of digits that distinguishes the values of a column. */
 function digitsFor(top) {
   return top >= 0.2 ? 0 : top >= 0.02 ? 1 : 2;
 }
@@ -128,20 +128,20 @@ function plural(n, [one, many]) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// ---- what the browser keeps, and what a person takes away
+// ---- values that the browser stores, and files that a person saves
 
-/** A value that this browser keeps; where it keeps none (private windows), for this visit only. */
+/** A value that this browser stores; if it stores none (in private windows), the value lasts for this visit only. */
 function kept(key, value) {
   try {
     if (value === undefined) return localStorage.getItem(key);
     localStorage.setItem(key, value);
   } catch {
-    // nothing is kept then
+    // in this case, nothing is stored
   }
   return null;
 }
 
-/** Hands a file to the person. */
+/** Saves a text as a file of the person's computer. */
 function save(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: address, download: name }).click();
@@ -161,7 +161,7 @@ function isDark() {
 const THEMES = { auto: "◐", light: "○", dark: "●" };
 const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[dataset.theme], true) });
 
-/** Colours of the page; who draws by them hears of a change. */
+/** Sets the colours of the page; the event "themed" informs the code that draws with them. */
 function theme(name, chosen) {
   dataset.theme = name;
   themeButton.replaceChildren(THEMES[name]);

@@ -1,14 +1,14 @@
 "use strict";
-// What the pages of a report show: blocks of numbers, words, topics and their names, documents, addresses, and the list of views.
+// The data of a report's pages: blocks of numbers, words, topics and their names, documents, addresses, and the list of views.
 
-// ---- blocks: inflated when they are first needed
+// ---- blocks, which are decompressed when they are first needed
 
 const KINDS = { u8: Uint8Array, i8: Int8Array, u16: Uint16Array, u32: Uint32Array };
 const inflated = new Map();
-/** Blocks of the first view, which stand before this script; a browser may still be reading the others. */
+/** Blocks of the first view, which precede this script; the browser may still be reading the other blocks. */
 const early = new Set([...document.querySelectorAll("script[id^=b-]")].map((element) => element.id));
 
-/** The parts of a block by name, or null where the page has none of that name. */
+/** Returns the parts of a block by name, or null if the page has no block of this name. */
 function block(name) {
   if (!Object.hasOwn(report.blocks, name)) return Promise.resolve(null);
   if (!inflated.has(name)) inflated.set(name, inflate(name));
@@ -20,7 +20,7 @@ async function inflate(name) {
   return apart(await unpacked(new Blob([bytesOf(document.getElementById(`b-${name}`).textContent)])), report.blocks[name]);
 }
 
-/** The bytes of a text in base64; browsers before 2025 have no function for it. */
+/** Decodes base64; browsers before 2025 have no function for it. */
 function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const packed = atob(text), bytes = new Uint8Array(packed.length);
@@ -46,13 +46,13 @@ function apart(buffer, list) {
 
 const known = new Map();
 
-/** What `make` gives, made once. */
+/** Returns the result of `make`, which is called only once for each name. */
 function once(name, make) {
   if (!known.has(name)) known.set(name, make());
   return known.get(name);
 }
 
-/** Sums of counts, from 0: where the entries of each begin. */
+/** Returns the cumulative sums of counts, from 0: the positions at which entries begin. */
 function starts(lengths) {
   const start = new Uint32Array(lengths.length + 1);
   for (let i = 0; i < lengths.length; i++) start[i + 1] = start[i] + lengths[i];
@@ -65,7 +65,7 @@ const ofShare8 = (u) => u / 255;
 const directions = report.scale === "linear";
 const ofWord = directions ? (u) => (u - 32768) / 32767 : (u) => (u === 65535 ? 0 : Math.exp(-u * LN));
 
-/** The vocabulary: words, their counts, the topics of each, and the place of each. */
+/** The vocabulary: words and their counts, the topics of each word, and the place of each word in the list. */
 function vocabulary() {
   return once("vocabulary", async () => {
     const parts = await block("words");
@@ -79,7 +79,7 @@ function vocabulary() {
   });
 }
 
-/** What is typed into the search is compared with these. */
+/** The words in the form in which they are compared with the text of a search. */
 async function searchable() {
   const words = await vocabulary();
   return once("searchable", () => words?.list.map((word) => visible(word).toLowerCase()) ?? []);
@@ -110,14 +110,14 @@ async function termsOf(id) {
   return terms;
 }
 
-/** Sievert and Shirley's relevance: all on the word's probability (1), or all on what sets the topic apart (0). */
+/** Sorts words by Sievert and Shirley's relevance: with lambda 1 by probability, with 0 by its ratio to the frequency in the corpus. */
 function byRelevance(terms, lambda) {
   const value = (term) => -term.code * LN - (1 - lambda) * Math.log(Math.max(1, term.uses) / (report.words_tokens || 1));
   const valued = terms.map((term) => [value(term), term]);
   return valued.sort((a, b) => b[0] - a[0] || a[1].place - b[1].place).map(([, term]) => term);
 }
 
-/** Contents of the documents that lie in this page whole, in the order of `report.docs`. */
+/** Contents of the documents that are completely in this page, in the order of `report.docs`. */
 function contents() {
   return once("contents", async () => {
     const parts = await block("docs");
@@ -125,7 +125,7 @@ function contents() {
   });
 }
 
-/** A word's place among a list of offsets: [[topic, share]...], greatest first. */
+/** Returns the topics [[topic, share]...] of the word at a place of the list, the greatest share first. */
 function topicsOfWord(words, place) {
   const found = [];
   for (let i = words.start[place]; i < words.start[place + 1]; i++) {
@@ -142,7 +142,7 @@ const [NOUN, NOUNS] = report.noun;
 const mixture = TOPIC === "component";
 const NAMES = `sgmc-labels-${report.key}`;
 
-/** Names that were given here: by topic, "" where a name was taken back. */
+/** Names that a person gave in this browser, by topic; "" if the person removed a name. */
 const given = readNames(kept(NAMES));
 
 function readNames(text) {
@@ -154,7 +154,7 @@ function readNames(text) {
   }
 }
 
-/** The name of a topic: as it was given here, else as the report has it. */
+/** Returns the name of a topic: the name given in this browser, or else the name in the report. */
 function nameOf(topic) {
   const name = given.get(topic.id);
   return name === undefined ? topic.label : name || topic.auto;
@@ -167,7 +167,7 @@ function rename(topic, name) {
   kept(NAMES, JSON.stringify(Object.fromEntries(given)));
 }
 
-/** labels.json as `sgmc report --labels` reads it: names that people gave, none of the automatic ones. */
+/** The content of labels.json for `sgmc report --labels`: names that people gave, without automatic names. */
 function labelsFile() {
   const named = report.topics.map((topic) => [topic.id, given.get(topic.id) ?? (topic.named ? topic.label : "")]);
   return JSON.stringify(Object.fromEntries(named.filter(([, name]) => name !== "")), null, 1) + "\n";
@@ -191,7 +191,7 @@ const docTitle = (i) => report.docs.title[i];
 
 // ---- addresses
 
-/** "#word/king?of=words" is { page: "word", rest: "king", view: "of=words" }; what cannot be decoded stays as it is. */
+/** Parses "#word/king?of=words" as { page: "word", rest: "king", view: "of=words" }; text that cannot be decoded stays as it is. */
 function address() {
   const [, page, rest, view] = /^#?([^/?]*)\/?([^?]*)\??(.*)$/s.exec(location.hash);
   try {
@@ -209,14 +209,14 @@ const topicAddress = (id) => `#topic/${id}`;
 const docAddress = (i) => `#doc/${i}`;
 const rowAddress = (row) => `#row/${row + 1}`;
 
-/** What else is searched, after the page itself: functions of a text in lower case, of hits. */
+/** Further searches after the search of the page: functions that take a text in lower case, and return hits. */
 const SEARCHES = [];
 
-// ---- views: each file under views/ adds one, in the order of the table of sections
+// ---- views; each file under views/ adds one, in the order of the table of sections
 
 const VIEWS = [];
 
-/** Adds a view: its name in the head, and its pages by the first word of their addresses, the first of which is the view's; none where its data are not there. Views of one name are one. */
+/** Adds a view if its data are there: its name in the header, and pages by the first word of their addresses. Views with one name are joined. */
 function view(head, pages, there) {
   const same = VIEWS.find((other) => other.head === head);
   if (there && same) Object.assign(same.pages, pages);

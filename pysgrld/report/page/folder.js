@@ -1,9 +1,9 @@
-// Of a page that is a folder: all documents, in files beside it, which are loaded as they are looked at.
+// For a page that is a folder: all documents, in files next to the page, which are loaded when they are viewed.
 
 VIEWS.find(({ name }) => name === "documents").pages.row = rowPage;
 SEARCHES.push(foundTitles);
 
-/** The bytes of a file beside the page; loaded once. */
+/** Loads the bytes of a file next to the page, only once. */
 function bytesBeside(kind, number) {
   return once(`${kind} ${number}`, async () => {
     const answer = await fetch(`${report.folder.at}/${kind}/${String(number).padStart(6, "0")}.bin`);
@@ -12,12 +12,12 @@ function bytesBeside(kind, number) {
   });
 }
 
-/** The content of a file of JSON beside the page; read once. */
+/** Reads the content of a JSON file next to the page, only once. */
 function fileOf(kind, number) {
   return once(`content of ${kind} ${number}`, async () => JSON.parse(new TextDecoder().decode(await bytesBeside(kind, number))));
 }
 
-/** Any document of the corpus, by its number from 1, where the page is a folder. */
+/** The page of any document of the corpus, by the document's number from 1. */
 async function rowPage(rest) {
   const { folder } = report, row = Number(rest) - 1;
   if (!Number.isInteger(row) || row < 0 || row >= folder.documents) return nothing(`There is no ${NOUN} ${shown(rest)}; there are ${count(folder.documents)}.`);
@@ -32,7 +32,7 @@ async function rowPage(rest) {
   return { title: content.title, node: docArticle({ ...content, row }, content, steps) };
 }
 
-/** Of all titles of the corpus those that are not in the page's list. */
+/** Finds titles of documents that are not in the page's list. */
 async function foundTitles(text) {
   const { documents, titles } = report.folder, listed = new Set(report.docs.row), found = [];
   for (let file = 0; file * titles < documents && found.length < 6; file++) {
@@ -46,13 +46,13 @@ async function foundTitles(text) {
   return found;
 }
 
-/** The title of a document of the corpus. */
+/** Returns the title of a document of the corpus. */
 async function titleOf(row) {
   const { titles } = report.folder;
   return (await fileOf("titles", Math.floor(row / titles)).catch(() => []))[row % titles] ?? `${NOUN} ${count(row + 1)}`;
 }
 
-/** Adds the documents of the map that are in files beside the page to its dots, as the files arrive; the map that is open hears of it. */
+/** Adds the documents in files next to the page to the dots of the map, as the files arrive, and informs the open map. */
 function dotsBeside(dots) {
   return once("dots beside", async () => {
     const { beside } = report.dots, n = beside.reduce((sum, length) => sum + length, dots.n);
@@ -70,6 +70,6 @@ function dotsBeside(dots) {
       dots.n += beside[file];
       hearer?.();
     }
-    // a page that is opened as a file loads nothing: its map has the documents that are in it
+    // a page that is opened as a file can load nothing, so its map has only the documents that are in the page
   }).catch(() => null);
 }

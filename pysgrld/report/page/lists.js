@@ -1,8 +1,8 @@
-// The lists at the left, of topics and of documents.
+// The lists of topics and of documents at the left.
 
 const WINDOW = 300;
 
-/** A list that stays while its pages change: made once; of long ones a window is shown. */
+/** A list that is made once and stays while pages change; of a long list, only a window is shown. */
 function sideList({ name, orders, keep, key, row, legend = null, part = "" }) {
   const state = { order: orders[0][0], text: "", items: [], from: 0, current: null };
   const list = h("div.side-list", { role: "list", "aria-label": name, tabindex: "-1" });
@@ -80,7 +80,7 @@ function docSide() {
 
 const pairs2 = (flat) => flat.filter((_, i) => i % 2 === 0).map((k, i) => [k, flat[2 * i + 1]]);
 
-/** The list of topics or of documents, made once; names that change make it anew. */
+/** The list of topics or of documents, which is made once, and again when names change. */
 function side(name) {
   return once(`side ${name}`, name === "topics" ? topicSide : docSide);
 }

@@ -1,6 +1,6 @@
-// Pieces that several pages are made of, and what a person has chosen on them.
+// Parts that several pages use, and the choices that a person has made on them.
 
-// What the address keeps of it, with the usual values, which it leaves out.
+// Choices that the address stores, with their default values; the address omits a default value.
 const VIEW = { sort: "weight", up: false, lambda: null, where: 0, pairs: "distance", of: "documents", order: "likeness", level: null, pick: null };
 const chosen = new Proxy({ ...VIEW, rows: innerWidth > 620 ? 100 : 10, column: 0, terms: innerWidth > 620 ? 20 : 10, byLevel: null }, {
   set(target, key, value) {
@@ -10,14 +10,14 @@ const chosen = new Proxy({ ...VIEW, rows: innerWidth > 620 ? 100 : 10, column: 0
   },
 });
 
-/** Writes the choices into the address, without a step of its history. */
+/** Writes the choices into the address, without a new entry in the browser's history. */
 function keepView() {
   const changed = Object.keys(VIEW).filter((key) => chosen[key] !== VIEW[key]).map((key) => [key, String(chosen[key])]);
   const [place] = location.hash.split("?");
   history.replaceState(history.state, "", `${place || "#overview"}${changed.length ? `?${new URLSearchParams(changed)}` : ""}`);
 }
 
-/** Takes the choices from an address that has any. */
+/** Reads the choices from an address, if it has any. */
 function readView(text) {
   for (const [key, value] of new URLSearchParams(text)) {
     if (!Object.hasOwn(VIEW, key)) continue;
@@ -29,12 +29,12 @@ function card(title, remark, ...children) {
   return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);
 }
 
-/** A card whose head has a control at its right. */
+/** A card with a control at the right of its heading. */
 function ruledCard(title, control, remark, ...children) {
   return h("section.card", h("div.card-head", h("h2", title), control), remark && h("p.remark", remark), ...children);
 }
 
-/** A view of some cards, whose title is read aloud. */
+/** A view of several cards; its title is only read aloud. */
 function stacked(title, ...cards) {
   return { title, node: h("div.stack", h("h1.unseen", title), cards) };
 }
@@ -47,12 +47,12 @@ function wordLink(word) {
   return h("a.word-link", { href: wordAddress(word) }, bdi(word));
 }
 
-/** Words one after the other, each with its page. */
+/** Words one after another, each as a link to its page. */
 function wordLinks(words) {
   return words.map((word, i) => [i ? " " : "", wordLink(word)]);
 }
 
-/** A table of rows under the names of its columns. */
+/** A table of rows with the names of the columns above them. */
 function table(kind, head, rows) {
   return h(kind ? `table.${kind}` : "table", head && h("thead", h("tr", head)), h("tbody", rows));
 }
@@ -64,7 +64,7 @@ const faint = (...content) => h("td.figure.aside", ...content);
 const wideCell = (...content) => h("td.wide", ...content);
 const cutBdi = (text) => h("bdi.cut", shown(text));
 
-/** A share in per cent, and its interval where that is known. */
+/** A share in per cent, with its interval if the interval is known. */
 function shareOf(mean, low, high) {
   return [bold(percent(mean)), isThere(low) && ` (${between(low, high, 0)})`];
 }
@@ -90,12 +90,12 @@ function sign(good) {
   return [h(`span.sign.${kind}`, UNREAD, mark), said && h("span.unseen", said)];
 }
 
-/** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
+/** The overlap of topics as a number: green if it is high enough for topics that are the same, otherwise amber. */
 function pill(overlap, text = fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2)) {
   return h("span", { class: overlap >= report.limits.same ? "pill good" : "pill doubt" }, text);
 }
 
-/** Whether a topic came back, as its own page has it: green only if a further training would have it in 9 of 10 cases. */
+/** A mark for whether other chains found a topic: green only if a further chain would find the topic in 9 of 10 cases. */
 function backPill(t) {
   const kind = { again: "good", partly: "plain" }[t.trust?.state] ?? "doubt", mark = { again: "●", partly: "◐" }[t.trust?.state] ?? "○";
   return h("span", { class: `pill ${kind}` }, `${mark} ${t.found[0]} of ${t.found[1]}`);
@@ -110,17 +110,17 @@ function nothing(text) {
   return { title: "Not here", node: h("div.empty", h("h1", "Not here"), h("p", text), h("p", h("a", { href: "#overview" }, "Overview"))) };
 }
 
-/** With several chains that are not read as one. */
+/** A remark for pages with several chains that are not combined. */
 const ofFirstChain = () => (report.chains?.count > 1 && !report.chains.pooled ? " Figures of the first chain." : "");
 const interval = () => (report.interval.draws ? report.interval.title : null);
-/** What intervals of shares are; documents are drawn by full samples alone, of which there may be too few. */
+/** Kind of the intervals of shares, or null: documents are drawn with full samples only, and these may be too few. */
 const shareInterval = () => (report.topics.some((t) => typeof t.weight?.[1] === "number") ? interval() : null);
 const within = (low, high) => (shareInterval() ? ` (${between(low, high, 1)})` : "");
 const weightName = mixture ? "Weight" : "Share of words";
-// a topic's share has the same digits everywhere
+// the share of a topic has the same number of digits everywhere
 const shareDigits = 1;
 
-/** By a value, unknown ones last whatever the direction; equal ones as they were. */
+/** Sorts items by a value; items without a value are always last, and items with equal values keep their order. */
 function sorted(items, value, up) {
   const unknown = (x) => !isThere(x) || Number.isNaN(x);
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * (up ? 1 : -1);

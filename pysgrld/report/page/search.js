@@ -1,12 +1,12 @@
 "use strict";
-// The page of a search: its answers, four charts over the number of topics, and the table.
+// The page of a search for the number of topics: answers, four charts over the number of topics, and a table.
 
 const FORM = { left: 58, right: 20, top: 12, bottom: 40 };
 const MARKS = ["predicts best", "for reading"];
 
 // ---- the charts
 
-/** Values over the number of topics, on a logarithmic axis; bars are intervals, crosses were dropped. */
+/** Draws values over the number of topics, on a logarithmic axis; lines are intervals, crosses are settings that were dropped. */
 function overTopics(width, chart) {
   const height = Math.round(Math.min(260, Math.max(190, width * 0.5)));
   const points = chart.lines.flatMap((one) => one.points);
@@ -44,7 +44,7 @@ function cross(x, y) {
   return [rule(x - 4, y - 4, x + 4, y + 4, "series"), rule(x - 4, y + 4, x + 4, y - 4, "series")];
 }
 
-/** Numbers of topics whose names do not cover each other. */
+/** Returns the numbers of topics that have room for their labels on the axis. */
 function namesApart(all, x) {
   let end = -Infinity;
   return all.filter((k) => {
@@ -60,7 +60,7 @@ function chartCard(chart, i) {
     figure(`search-${i + 1}`, chart.title, (width) => overTopics(width, chart)));
 }
 
-/** Every second chart, the first or the second first. */
+/** Returns every second chart, beginning with the first or with the second. */
 function column(first) {
   return h("div.stack", report.charts.map((chart, i) => i % 2 === first && chartCard(chart, i)));
 }
@@ -93,7 +93,7 @@ function tableCard() {
 
 // ---- the page
 
-/** What the lines across all charts mean. */
+/** Explains the lines across all charts. */
 function legend() {
   const [best, small] = report.marks.map(([k]) => count(k));
   const said = best === small ? `K = ${best} ${MARKS[0]}` : `K = ${best} ${MARKS[0]}, K = ${small} is ${MARKS[1]}`;

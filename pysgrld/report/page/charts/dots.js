@@ -1,8 +1,8 @@
-// Every document as a dot, on a canvas that can be moved and made larger.
+// A map with every document as a dot, on a canvas that can be moved and enlarged.
 
 const DOTS = { margin: 20, reach: 14, most: 24, rest: 120 };
 
-/** The documents of the map: their places, topics and names; those that are in files beside the page come after the `named` ones. */
+/** The documents of the map: places, topics and names. Documents in files next to the page come after the first `named` documents. */
 function dotsOfCorpus() {
   return once("dots", async () => {
     const [parts, groups] = await Promise.all([block("dots"), block("best")]);
@@ -17,20 +17,20 @@ function dotsOfCorpus() {
 
 const DOT_PARTS = { x: Uint16Array, y: Uint16Array, topic: Uint16Array, mean: Uint8Array, low: Uint8Array, high: Uint8Array, own: Uint8Array, row: Uint32Array, level: Uint8Array };
 
-// What the map that is open does when more dots have arrived.
+// Function that the open map sets, and that is called when more dots have arrived.
 let hearer = null;
 
-/** Sums of differences. */
+/** Returns the cumulative sums of differences. */
 function summed(gaps) {
   const sums = new Uint32Array(gaps.length);
   for (let i = 0, at = 0; i < gaps.length; i++) sums[i] = at += gaps[i];
   return sums;
 }
 
-// The map before its documents are unpacked.
+// Data of the map before its documents are unpacked.
 const NO_DOTS = { n: 0, named: 0, topic: [], low: [], names: [] };
 
-/** A map of documents, which are drawn when they are unpacked; `tell` hears of the dot that is pointed at, or of none (-1). */
+/** A map of documents, drawn when they are unpacked; `tell` is called with the index of the dot at the pointer, or with -1. */
 function dotMap({ tell, open, say }) {
   let dots = NO_DOTS;
   const canvas = h("canvas", { role: "img", "aria-label": `Map of ${NOUNS}: each dot is one, among those with similar ${TOPICS}. The list of ${TOPICS} has the same in words.` });
@@ -40,11 +40,11 @@ function dotMap({ tell, open, say }) {
   let width = 0, height = 0, spot = -1, waiting = false, image = null, moving = 0;
   const lower = () => once("dot names", () => dots.names.map((name) => name.toLowerCase()));
   const inner = (size) => size - 2 * DOTS.margin;
-  // where a coordinate of 0 is, and the pixels of a unit
+  // for each axis, the pixel of a coordinate of 0, and the pixels per unit
   const scales = (ratio) => ({ x: [(DOTS.margin + view.x) * ratio, (inner(width) * view.scale * ratio) / 65535], y: [(DOTS.margin + view.y) * ratio, (inner(height) * view.scale * ratio) / 65535] });
   const isLit = (i) => (lit.topic === null || dots.topic[i] === lit.topic) && (lit.level === null || dots.level?.[i] === lit.level) && (lit.text === "" || (lower()[i] ?? "").includes(lit.text));
   const isFiltered = () => lit.topic !== null || lit.level !== null || lit.text !== "";
-  // looks of dots: 0 dim, 1 pale, 2 opaque; these are drawn in this order
+  // looks of dots are 0 (dim), 1 (pale) and 2 (opaque), and dots are drawn in this order
   let looks = new Uint8Array(0);
   const look = () => { for (let i = 0; i < dots.n; i++) looks[i] = !isLit(i) ? 0 : dots.low[i] > 127 ? 2 : 1; };
 
@@ -61,7 +61,7 @@ function dotMap({ tell, open, say }) {
     new Uint32Array(image.data.buffer).fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
     const { x: [left, wider], y: [top, higher] } = scales(ratio);
     const places = report.topics.reduce((all, topic) => ((all[topic.id] = topic.place), all), []);
-    // while the map moves, dots beyond the first are left out: they follow when it rests
+    // while the map moves, only the first `named` dots are drawn; the other dots follow when it stops
     const n = moving ? Math.min(dots.n, dots.named) : dots.n;
     for (const kind of [0, 1, 2]) {
       const alpha = [isDark() ? 0.08 : 0.07, pale, 0.95][kind], discs = discsOf((kind && filtered ? 1.25 : 1) * size * ratio, wide);
@@ -84,7 +84,7 @@ function dotMap({ tell, open, say }) {
     placeNames();
   }
 
-  /** Names of topics where most of each lies, the heaviest first; each moves up or down to a free place. */
+  /** Places the names of topics at their densest points, the heaviest topic first; each name moves up or down to a free place. */
   function placeNames() {
     const taken = [], most = width < 520 ? 9 : DOTS.most;
     const wanted = report.topics.filter((t) => t.spot && !t.hardly && (lit.topic === null || t.id === lit.topic));
@@ -137,7 +137,7 @@ function dotMap({ tell, open, say }) {
       Object.assign(grip, { x: event.clientX, y: event.clientY, moved: true });
     },
     pointerleave: () => point(-1),
-    // the first touch of a dot tells of it, the second opens it
+    // the first touch of a dot shows its text, and the second opens its document
     click: () => { if (grip && !grip.moved && !grip.touched && spot >= 0) open(dots, spot); grip = null; },
     dblclick: (event) => event.preventDefault(),
   });
@@ -171,7 +171,7 @@ function dotMap({ tell, open, say }) {
 
 const partsOf = (colour) => (/^#/.test(colour) ? colour.match(/\w\w/g).map((x) => parseInt(x, 16)) : colour.match(/[\d.]+/g).map(Number)).slice(0, 3);
 
-/** Discs of a radius in pixels, for sixteen places within a pixel: which bytes of a wide image they cover, from their middle, and how much. */
+/** Discs with a radius in pixels, for sixteen positions within a pixel: the bytes of the image that they cover, and how much. */
 function discsOf(radius, wide) {
   return once(`discs ${radius.toFixed(2)} ${wide}`, () => {
     const reach = Math.ceil(radius + 0.875) - 1, side = 2 * reach + 1;
@@ -185,7 +185,7 @@ function discsOf(radius, wide) {
   });
 }
 
-/** Puts a disc of a colour over the opaque pixels of an image. */
+/** Draws a disc with a colour over the opaque pixels of an image. */
 function stamp(data, wide, high, x, y, { reach, parts }, colour, alpha) {
   const left = Math.floor(x), top = Math.floor(y);
   if (left < reach || top < reach || left >= wide - reach || top >= high - reach) return;
@@ -201,7 +201,7 @@ function stamp(data, wide, high, x, y, { reach, parts }, colour, alpha) {
 
 const dotColour = (topic) => once(`dot ${topic.hue} ${isDark()}`, () => plainColour(`oklch(${isDark() ? 0.77 : 0.6} 0.14 ${topic.hue})`));
 
-/** The first two words of a name: enough on a map. */
+/** Returns the first two words of a topic's name, which are enough on a map. */
 function briefName(topic) {
   return nameOf(topic).split(" · ").slice(0, 2).join(" · ");
 }

@@ -1,9 +1,9 @@
-// Fields of cells: rows and columns of colours.
+// Fields of cells, which are rows and columns of colours.
 
-// Above so many cells a field is a picture on the screen; on paper it is never one.
+// Maximum number of cells of a field in vectors on the screen; larger fields are pictures. On paper, all fields are in vectors.
 const PICTURED = 6000;
 
-/** Rows x columns of colours, with the arrow keys and the pointer; `tell` hears of a cell, `open` of a choice. */
+/** Rows and columns of coloured cells, for arrow keys and the pointer; `tell` is called with the current cell, `open` with a chosen one. */
 function field({ name, title, rows, columns, high, wide, colour, write = null, tell, open }) {
   const box = h("div.field", reachable(`${title}. Arrow keys move.`));
   const marker = h("i.cell-marker");
@@ -54,7 +54,7 @@ function picture({ rows, columns, high, wide, colour }) {
   return canvas;
 }
 
-/** The same in vectors: one path for each colour, so that there are few elements. */
+/** Draws a field in vectors, with one path for each colour, so that there are few elements. */
 function vectors(title, { rows, columns, high, wide, colour, write }) {
   const gap = wide > 4 && high > 4 ? 1 : 0;
   const paths = new Map();
@@ -70,13 +70,13 @@ function vectors(title, { rows, columns, high, wide, colour, write }) {
   return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => s("path", { d: d.join(""), fill: plainColour(fill) })), texts);
 }
 
-/** Black or white, whichever is read better: one of them has a contrast of 4.58 or more. */
+/** Returns black or white, whichever is easier to read on a colour; its contrast is at least 4.58. */
 function inkOn(colour) {
   const [r, g, b] = plainColour(colour).match(/\w\w/g).map((x) => parseInt(x, 16) / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** Strength 0..1 of a hue on this paper, in 24 steps. */
+/** Returns a hue with a strength from 0 to 1 on the current background, in 24 steps. */
 function shade(strength, hue, depth = 0.13) {
   const s = Math.round(Math.min(1, Math.max(0, strength)) * 24) / 24;
   const light = isDark() ? 0.27 + 0.5 * s : 0.965 - 0.53 * s;

@@ -1,4 +1,4 @@
-// What all figures share. They are drawn for the width they have, so that their letters are never scaled on a screen.
+// Functions that all figures use. Figures are drawn for the width of their place, so that letters are never scaled on a screen.
 
 const s = (name, ...rest) => h(`svg:${name}`, ...rest);
 const line = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
@@ -11,7 +11,7 @@ function rule(x1, y1, x2, y2, kind) {
   return s("path", { d: line([[x1, y1], [x2, y2]]), class: kind });
 }
 
-/** Round numbers from low to high, about n of them. */
+/** Returns about n round numbers from low to high. */
 function ticks(low, high, n) {
   const span = high - low || Math.abs(high) || 1;
   const power = 10 ** Math.floor(Math.log10(span / n));
@@ -26,7 +26,7 @@ function scale([low, high], [from, to]) {
   return (x) => from + (x - low) * slope;
 }
 
-/** Heights of labels moved apart so that none covers another; their order stays. */
+/** Moves the heights of labels apart, so that none covers another; the order of the labels stays. */
 function movedApart(heights, gap, bottom) {
   const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
   const moved = [...heights];
@@ -43,7 +43,7 @@ const drawers = new WeakMap();
 const PAPER = 636;
 const onPaper = () => "paper" in dataset;
 
-/** Calls `draw` with the width of a place, and again when it changes; gives what draws anew. */
+/** Calls `draw` with the width of a place, now and when the width changes; returns a function that draws again. */
 function whenWide(place, draw) {
   let width = 0;
   place.classList.add("drawn");
@@ -57,7 +57,7 @@ function whenWide(place, draw) {
   return () => draw(width);
 }
 
-/** A figure that fits its width, with a button that saves it, and what is said of the place pointed at. */
+/** A figure that fits its width, with a button that saves it, and an element with a text about the place at the pointer. */
 function figure(name, title, draw, say = null) {
   const box = h("div.drawing");
   whenWide(box, (width) => box.replaceChildren(draw(width)));
@@ -76,7 +76,7 @@ function svg(width, height, title, ...children) {
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
   "font-family", "font-weight", "text-anchor", "paint-order", "stroke-linejoin", "visibility"];
 
-/** A drawing by itself: what the style sheet says is written into it, colours in the plain way. */
+/** Returns a drawing that needs no style sheet: the styles are written into it, and colours are in a plain form. */
 function alone(drawing) {
   const copy = drawing.cloneNode(true);
   const seen = [drawing, ...drawing.querySelectorAll("*")];
@@ -92,7 +92,7 @@ function alone(drawing) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** A colour as #rrggbb, for programs that know no others. */
+/** Returns a colour as #rrggbb, for programs that know no other form. */
 function plainColour(colour) {
   if (!/^(oklch|oklab|color|light-dark)/.test(colour)) return colour;
   return once(`colour ${colour}`, () => {

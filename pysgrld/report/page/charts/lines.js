@@ -1,8 +1,8 @@
-// Lines over time, and a topic along the corpus or by the levels of a column.
+// Lines over time, and shares of a topic along the corpus or by the values of a column.
 
 // ---- lines over time
 
-/** Series [{name, value, points, kind, hue}] with their names at their ends; levels are rules across. A single point is a ring. */
+/** Draws series [{name, value, points, kind, hue}] with names at the ends; `levels` are horizontal lines. A single point is a ring. */
 function lines(width, { title, series, levels = [], across, unit, digits = 0 }) {
   const narrow = width < 460;
   const height = Math.round(Math.min(330, Math.max(230, width * 0.52)));
@@ -37,7 +37,7 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   return svg(width, height, title, grid, times, ruled, drawn, named, foot, side);
 }
 
-/** Numbers of an axis with as many digits as tell them apart. */
+/** Formats a number of an axis with as many digits as are needed to distinguish the numbers. */
 function numbered(value, all) {
   const step = all.length > 1 ? all[1] - all[0] : 1;
   return fixedCount(value, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
@@ -50,7 +50,7 @@ function fixedCount(value, digits) {
 
 const TIMES = [[3600 * 2, 3600, "hours"], [120, 60, "minutes"], [0, 1, "seconds"]];
 
-/** Perplexity (or what else is scored) against time. */
+/** Draws the perplexity, or another score, against time. */
 function curve({ name, average, point, unigram, last }) {
   const longest = Math.max(...[...average, ...point].map(([t]) => t));
   const [, size, unit] = TIMES.find(([from]) => longest >= from);
@@ -65,9 +65,9 @@ function curve({ name, average, point, unigram, last }) {
   return figure("curve", title, (width) => lines(width, { title, series, levels, digits, unit: `held-out ${name}`, across: { name: `${unit} of training`, zero: true } }));
 }
 
-// ---- a topic along the corpus, or by the levels of a column
+// ---- a topic along the corpus, or by the values of a column
 
-/** Shares over places in order, with intervals; `told` is called with the place that is pointed at. */
+/** Draws shares at places in an order, with intervals; `told` is called with the place at the pointer. */
 function profile({ title, name, labels, ticksBelow = labels, mean, low, high, usual, hue, area, told, say }) {
   return figure(name, title, (width) => {
     const [left, right, top] = [46, 6, 10];
@@ -121,7 +121,7 @@ function namesBelow(labels, middle, step, base, turned) {
   });
 }
 
-/** Pointing at places of a drawing, with the mouse or with the arrow keys. */
+/** Lets a person point at places of a drawing, with the mouse or with the arrow keys. */
 function pointed(drawing, n, placeOf, tell) {
   let at = -1;
   const go = (i) => {

@@ -2,7 +2,7 @@
 
 // ---- the map
 
-/** Circles of topics; `chosen` is one that stands out with lines to `near`. Labels give way to each other. */
+/** Draws topics as circles; `chosen` is a highlighted topic with lines to the topics `near`. Labels avoid each other. */
 function map({ title, height, chosen = null, near = [], all = true }) {
   return figure(chosen === null ? "map" : `near-${chosen}`, title, (width) => {
     const placed = report.topics.filter((topic) => topic.xy);
@@ -35,7 +35,7 @@ function circle(topic, [x, y], r, strong) {
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** One stop of the Tab key for all links of a drawing; arrow keys go to the one of the least `cost` from here. */
+/** Makes one stop of the Tab key for all links of a drawing; an arrow key moves to the link with the least `cost` from the current one. */
 function stepped(drawing, cost) {
   const links = [...drawing.querySelectorAll("a")];
   const only = (link) => links.forEach((other) => other.setAttribute("tabindex", other === link ? "0" : "-1"));
@@ -57,12 +57,12 @@ function tellTopic(topic) {
   return `${shown(nameOf(topic))} (${TOPIC} ${topic.id}${share}): ${topic.top.map(shown).join(" ")}`;
 }
 
-/** First word of a name: enough on a map. */
+/** Returns the first word of a topic's name, which is enough on a map. */
 function brief(topic) {
   return short(nameOf(topic).split(" · ")[0], 18);
 }
 
-/** Names around their circles, the heaviest first; one that would cover a circle or another name is left out. */
+/** Places names around their circles, the heaviest topic first; a name that would cover a circle or another name is left out. */
 function namesOnMap(wanted, placed, at, radius, width, height, chosen) {
   const circles = placed.map((topic) => [...at(topic), radius(topic)]);
   const taken = [];
@@ -87,7 +87,7 @@ function namesOnMap(wanted, placed, at, radius, width, height, chosen) {
 
 // ---- the tree
 
-/** Which topics join first, and at what distance: leaves in the order of the page. */
+/** Draws the order in which topics are joined, and their distances; the leaves have the order of the page. */
 function tree({ title, names = true, row = 18 }) {
   return figure("tree", title, (width) => {
     const ids = report.order;

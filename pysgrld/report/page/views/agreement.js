@@ -1,4 +1,4 @@
-// What chains, or the halves of one, agree on.
+// The topics on which chains, or the halves of one chain, agree.
 
 view("How sure?", { chains: chainsPage }, report.chains);
 

@@ -1,4 +1,4 @@
-// How many components a mixture uses.
+// The number of components that a mixture uses.
 
 view("How many", { components: componentsPage }, report.components);
 

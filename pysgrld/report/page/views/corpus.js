@@ -1,4 +1,4 @@
-// The first screen: what the documents are about, all of them on a map, and the topics.
+// The first screen: the main topics of the documents, a map of all documents, and the list of topics.
 
 view("Overview", { overview: corpusPage }, true);
 
@@ -19,9 +19,9 @@ async function corpusPage() {
   return { title: report.title, node, seek: map && ((text) => map.light({ text })) };
 }
 
-// ---- the finding in words
+// ---- the main result in words
 
-/** The subjects that documents are most often about; where that is not known, the largest. */
+/** A sentence on the topics that are most often the main topic of a document; if this is not known, on the largest topics. */
 function headline() {
   const n = report.dots?.of ?? report.docs?.of ?? null;
   const many = report.topics.filter((t) => t.mostly > 0);
@@ -41,7 +41,7 @@ function sentences() {
   return [first, recurrence(), sure];
 }
 
-/** Whether the topics come back in another training. */
+/** A sentence on how many topics another training would find again. */
 function recurrence() {
   const states = report.topics.map((t) => t.trust?.state).filter((state) => state && state !== "once");
   if (!states.length) return [`Trained once: whether these ${TOPICS} come back is not known`, " (", h("a", { href: "#sure" }, "how sure?"), ")."];
@@ -73,12 +73,12 @@ async function tellDot(dots, i, say) {
   say.replaceChildren(...[bold(bdi(await dotName(dots, i))), share, await firstWords(dots, i)].flat(2).filter(Boolean));
 }
 
-/** The name of a document on the map: on the page, or in a file beside it. */
+/** Returns the name of a document on the map, from the page or from a file next to the page. */
 async function dotName(dots, i) {
   return dots.names[i] ?? (await titleOf(dots.row[i]));
 }
 
-/** The first words of a document that is on the page and has a text. */
+/** Returns the first words of a document that is on the page and has a text. */
 async function firstWords(dots, i) {
   const at = dots.place.get(dots.row[i]);
   if (at === undefined) return report.folder ? [] : [`This ${NOUN} is not on the page; it is number ${count(dots.row[i] + 1)} in the corpus.`];
@@ -106,7 +106,7 @@ function subjects({ best, parts, along, map, say }) {
   const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
   const spans = best?.levels ?? report.along?.starts ?? report.along?.bins ?? [];
   const overTime = (id) => shares(axis, "mean", id, spans.length);
-  // one scale for all lines
+  // all lines have one scale
   const highest = axis ? Math.max(...all.flatMap((t) => overTime(t.id)), 1e-9) : 1;
   const light = (topic) => map?.light({ topic });
   const row = (t) => {

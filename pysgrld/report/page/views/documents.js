@@ -1,4 +1,4 @@
-// The page of a document, and texts whose words are tinted.
+// The page of a document, and texts with words in the colours of topics.
 
 view(capital(NOUNS), { documents: docPage, doc: docPage }, report.docs);
 
@@ -27,11 +27,11 @@ function docArticle({ title, id, tokens, held, row, theta }, content, steps) {
     h(reader ? "div.cols.doc" : "div", reader, h("div.stack", thetaCard(theta, reader), like)));
 }
 
-/** Share from which on a document surely is about a topic. */
+/** Minimum share at which a document surely is about a topic. */
 const SAID = 0.1;
 const isTooShort = (theta) => theta.length > 0 && theta.every(([, , low]) => isThere(low) && low < SAID);
 
-/** Documents of the page whose proportions are most like these, by the sum of roots of products. */
+/** Finds documents of the page with the most similar proportions, by the sum of the square roots of products. */
 async function likeThis(theta, row) {
   const root = new Map(theta.map(([k, mean]) => [k, Math.sqrt(mean)]));
   const all = (await contents()).map(({ theta: other }, i) => [i, other.reduce((sum, [k, mean]) => sum + (root.get(k) ?? 0) * Math.sqrt(mean), 0)]);
@@ -76,7 +76,7 @@ async function openWord(event) {
   if ((await vocabulary()).place.has(word)) location.hash = wordAddress(word);
 }
 
-/** Topics of a document; one that is chosen leaves its words alone in colour. */
+/** The topics of a document; if one is chosen, only its words keep their colour. */
 function thetaCard(theta, reader) {
   const picks = new Map();
   const show = () => {
@@ -98,9 +98,9 @@ function thetaCard(theta, reader) {
   return made;
 }
 
-// ---- texts whose words are tinted
+// ---- texts with words in the colours of topics
 
-/** A stretch of a text, words tinted by their likeliest topic (or those of one alone), stronger the surer. */
+/** A part of a text, with words in the colour of their likeliest topic (or of one topic only), stronger for a surer topic. */
 function tinted(content, from = 0, to = content.text.length, only = null) {
   const nodes = [];
   let at = from;

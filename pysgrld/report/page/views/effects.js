@@ -1,4 +1,4 @@
-// How shares of topics go with columns: what a comparison makes of each topic, and a topic along a column.
+// How topic shares depend on columns: the difference of each topic in a comparison, and one topic along a column.
 
 view("Effects", { effects: effectsPage }, report.effects);
 
@@ -15,7 +15,7 @@ function effectsPage(rest) {
 
 function effectTable({ first, second, topics }) {
   const rows = sorted(topics.filter(([id]) => byId.has(id)), (row) => (row[8] ? 1 : 0) + Math.abs(row[5]), false);
-  // one axis for all topics, as far as the longest interval goes on either side
+  // all topics have one axis, which is as long as the longest interval on either side
   const ends = [Math.min(0, ...rows.map((row) => row[6] ?? row[5])), Math.max(1e-9, ...rows.map((row) => row[7] ?? row[5]))];
   const points = (x) => (x > 0 ? "+" : "") + fixed(100 * x, 1);
   // the regression may predict a share below 0, which is stored as 0
@@ -27,7 +27,7 @@ function effectTable({ first, second, topics }) {
   return h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "effects" }, table("effects", head, rows.map(row)));
 }
 
-/** Predicted shares of one topic along the column, or at each of its values. */
+/** Predicted shares of one topic along a numeric column, or at each value of a column. */
 function alongCard({ column, topics }) {
   const curve = report.effects.curves[column];
   const most = sorted(topics.filter(([id]) => byId.has(id)), (row) => Math.abs(row[5]), false).map(([id]) => id);

@@ -1,4 +1,4 @@
-// Topics by the values of a column.
+// Shares of topics by the values of a column.
 
 view("Groups", { groups: groupsPage }, report.columns.length);
 
@@ -17,7 +17,7 @@ async function groupsPage(rest) {
   return { title: `By ${column.name}`, node: h("div", h("section.card", h("div.card-head", h("h1", "By ", bdi(column.name)), control, counted), h("p.remark", remark), groupsField(column, parts, at))) };
 }
 
-/** Surely more than in the other documents, surely less, or neither. */
+/** The share of a topic in a group, its interval, and whether it is surely greater or smaller than in the other documents. */
 function groupCell(parts, n, id, level) {
   const [mean, low, high] = ["mean", "low", "high"].map((name) => ofShare16(counted(parts, name)[id * n + level]));
   return { mean, low, high, usual: usualShare(id) ?? 0, sure: counted(parts, "sign")[id * n + level] };
@@ -34,7 +34,7 @@ function groupsLegend(sorting) {
     !surely && h("span", "no intervals: how surely is not known"), sorting);
 }
 
-// Pixels that are hit with ease.
+// Minimum number of pixels of an element that is easy to touch.
 const TARGET = 24;
 
 function groupsField(column, parts, at) {
@@ -63,7 +63,7 @@ function groupsField(column, parts, at) {
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 32).length));
     const every = Math.ceil(18 / wide);
-    // Where columns are too narrow for a finger, the list of all is what sorts.
+    // if columns are too narrow for a finger, they are sorted by the list of all values instead
     const levelName = wide < TARGET ? "span.level" : "button.level";
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
       h(levelName, { "aria-pressed": wide < TARGET ? null : String(level === sortedBy), class: level === sortedBy ? "level on" : "level", title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => sort(level) }, h("bdi", level % every ? "" : short(text, 32)))));

@@ -1,4 +1,4 @@
-// The layers of a deep model: topics of topics.
+// The layers of a deep model, in which topics consist of topics.
 
 view("Layers", { layers: layersPage }, report.layers);
 
@@ -13,7 +13,7 @@ function layersPage() {
   return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), h("div.layer-icicle", { role: "img", "aria-label": `${capital(TOPICS)} of ${TOPICS}, as wide as their shares; the list below has the same.` }, icicle(report.layers)), place) };
 }
 
-/** Topics side by side, as wide as their share, each above those that it mostly uses. */
+/** Topics side by side, as wide as their share, each above the topics that it uses most. */
 function icicle(nodes) {
   return h("div.icicle", UNREAD, nodes.map((node) => h("div", { "--of": node.share.toFixed(4) },
     h("span.cut", { title: `${node.layer}.${node.id}, ${percent(node.share)}: ${node.words.map(shown).join(" ")}` }, node.words.slice(0, 3).map(shown).join(" · ")), node.children.length > 0 && icicle(node.children))));

@@ -1,4 +1,4 @@
-// The Map: all topics, all pairs, the tree.
+// The view "Map": all topics, all pairs of topics, and the tree.
 
 view("Map", { map: mapPage }, report.map || report.merges.length);
 
@@ -48,7 +48,7 @@ function pairNumbers(pairs, a, b) {
   return [ofShare8(pairs.get("distance")[at]), pairs.get("correlation")[at] / 127];
 }
 
-/** Distance and correlation in words, as far as they are known; a correlation of 0 is one whose sign is not sure. */
+/** Describes a distance and a correlation in words, if they are known; a correlation of 0 has no sure sign. */
 function ofPair(distance, correlation) {
   const r = correlation === 0 ? "no sure correlation" : correlation && `correlation ${fixed(correlation, 2)}`;
   return [distance !== undefined && `distance ${fixed(distance, 2)}`, r].filter(Boolean).join(", ");

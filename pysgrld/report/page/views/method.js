@@ -1,8 +1,8 @@
-// The definition of every figure, the options of the run, and what can be taken away.
+// The definitions of all numbers, the options of the run, and files that can be saved.
 
 view("Method", { method: methodPage }, true);
 
-/** Definitions; one that the address names is the first that is seen. */
+/** The definitions; if the address names one, this definition is shown first. */
 function methodPage(rest) {
   const read = h("section.card.prose", h("h1", "How to read this page"),
     h("div.definitions", reachable("Definitions"), h("dl", report.method.map(({ name, text, source }) => [h("dt", name === rest ? { class: "sought" } : {}, name), h("dd", text, source && h("cite", ` ${source}`))]))),

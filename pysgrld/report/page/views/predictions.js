@@ -1,4 +1,4 @@
-// How well held-out documents of each length are predicted.
+// How well held-out documents are predicted, by the length of the documents.
 
 view("How sure?", { predictions: predictionsPage }, report.predictions);
 

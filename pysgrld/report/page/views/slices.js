@@ -1,4 +1,4 @@
-// Topics through slices of time: where each is there, and how its words change.
+// Topics in time slices: the slices in which each topic is present, and the changes of its words.
 
 view("Time", { time: timePage }, report.slices);
 
@@ -13,7 +13,7 @@ async function timePage(rest) {
   return { title: `${nameOf(topic)} over time`, node };
 }
 
-/** A part of the block for a topic: its share in each slice, or the probabilities of a word. */
+/** Returns one row of a block: the share of a topic in each slice, or the probability of a word in each slice. */
 function inSlices(parts, name, place, read) {
   const n = report.slices.names.length, all = parts.get(name);
   return all ? Array.from(all.subarray(place * n, (place + 1) * n), read) : null;
@@ -21,7 +21,7 @@ function inSlices(parts, name, place, read) {
 
 const ofWordAt = (parts, part, topic, i) => inSlices(parts, `words-${part}`, topic.place * topic.over_time.words.length + i, ofWord);
 
-/** Where a topic begins and ends, in words; empty where it surely is absent nowhere. */
+/** Describes when a topic begins and ends; the text is empty if the topic is surely absent in no slice. */
 function lifeOf({ over_time: { span } }) {
   const [first, last, begins, ends] = span ?? [], { names } = report.slices;
   return [begins && `begins in ${names[first]}`, ends && `ends in ${names[last]}`].filter(Boolean).join(", ");
@@ -32,7 +32,7 @@ const rising = ([, low]) => isThere(low) && low > 1;
 const falling = ([, , high]) => isThere(high) && high < 1;
 
 function timeTable(parts) {
-  // one scale for all topics
+  // all topics have one scale
   const highest = parts.has("mean") ? Math.max(...report.topics.flatMap((t) => inSlices(parts, "mean", t.place, ofShare16)), 1e-9) : 1;
   const changed = (t, is, up) => sorted(t.over_time.words.map((word, i) => [word, t.over_time.change[i]]).filter(([, change]) => is(change)), ([, [mean]]) => mean, up)
     .slice(0, 4).map(([word]) => word);
@@ -54,7 +54,7 @@ function shareOverTime(parts, topic) {
   return profile({ title: `${nameOf(topic)} over time`, name: `time-${topic.id}`, labels: names, mean, low, high, usual: null, hue: topic.hue, area: names.length > 2, told, say });
 }
 
-// ---- words as streams
+// ---- words over time, as lines with bands
 
 const STREAMS = 8;
 const streamHue = (i) => (i * 137.5 + 20) % 360;

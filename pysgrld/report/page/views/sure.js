@@ -1,4 +1,4 @@
-// How sure?: the training and what may be relied on; chains and predictions; the table of topics.
+// The view "How sure?": state of the training, reliability of the results, predictions, and a table of topics.
 
 view("How sure?", { sure: surePage }, true);
 
@@ -11,7 +11,7 @@ function surePage() {
   return { title: "How sure?", node: h("div", h(report.curve ? "div.cols.opening" : "div.opening", intro, shownCurve), furtherLinks(), topicTable()) };
 }
 
-/** The other pages of this view: of the sections that joined it. */
+/** Links to the other pages of this view. */
 function furtherLinks() {
   const others = Object.keys(VIEWS.find(({ name }) => name === "sure").pages).filter((page) => page !== "sure");
   return h("p.further", [...others, "method"].map((page, i) => [i ? " · " : "", h("a", { href: `#${page}` }, capital(page))]));
@@ -25,7 +25,7 @@ function verdict({ good, head, text, code }) {
   return h("li", sign(good), h("p", bold(head), " ", text, code && [" ", h("code", code)]));
 }
 
-/** Columns of the table of topics: those of which something is known. */
+/** Columns of the table of topics; a column is left out if its values are not known. */
 function topicColumns(along) {
   const top = Math.max(...report.topics.map((t) => t.weight?.[2] ?? t.weight?.[0] ?? 0));
   const most = Math.max(...report.topics.map((t) => t.documents ?? 0)) || 1;

@@ -1,4 +1,4 @@
-// The page of a topic, and of two side by side.
+// The page of a topic, and the page of two topics side by side.
 
 view(capital(TOPICS), { topics: topicPage, topic: topicPage, pair: pairPage }, true);
 
@@ -14,7 +14,7 @@ async function topicPage(rest) {
   return { title: nameOf(topic), node, side: list };
 }
 
-/** The name, which a person may change. */
+/** The name of a topic, which a person may change. */
 function titleOf(topic) {
   const place = h("div.title");
   const show = () => place.replaceChildren(dot(topic), h("h1", h("bdi", shown(nameOf(topic)))),
@@ -52,7 +52,7 @@ function figuresOf(t) {
     one(String(t.id), null, "its number"));
 }
 
-/** Whether to trust it: was it found again, and have its numbers converged. */
+/** A sentence on whether to rely on a topic: whether it was found again, and whether its numbers have converged. */
 function trust({ trust: t }) {
   if (!t) return null;
   const drift = t.drift && [" (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): its shares and intervals are rough and may still change."];
@@ -65,7 +65,7 @@ async function wordsCard(topic) {
   const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
   const place = h("div");
   const lambda = () => chosen.lambda ?? 0.6, say = h("output", fixed(lambda(), 1));
-  // until the slider is moved, the words that the topic is shown by are first, in their order
+  // until the slider is moved, the words by which the topic is shown come first, in their order
   const first = new Map(topic.top.map((word, i) => [word, i]));
   const listed = (some) => (chosen.lambda !== null ? some : sorted(some, (term) => first.get(term.word) ?? first.size, true));
   const order = () => (linear ? terms.filter((term) => term.mean > 0) : listed(byRelevance(terms, report.words_tokens ? lambda() : 1)));
@@ -102,16 +102,16 @@ function tellTerm(term, figure, linear) {
   return `${shown(term.word)}: ${figure(term.mean)}${sure}${gone}${term.uses ? `; used ${count(term.uses)} times` : ""}${ten}`;
 }
 
-// ---- where a topic is
+// ---- where a topic occurs
 
-/** Ways of laying out a topic: along the corpus, and by each kept column. */
+/** The orders in which a topic's shares are shown: along the corpus, and by each column. */
 function layouts() {
   const along = report.along && { title: report.along.title, labels: report.along.bins, starts: report.along.starts, documents: report.along.documents, block: "along", ordered: true, along: true };
   const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered }));
   return [along, ...columns].filter(Boolean);
 }
 
-/** Shares with each document counted once, or by words. */
+/** The shares that are chosen: with each document counted once, or weighted by words. */
 const counted = (parts, name) => parts.get((chosen.of === "words" ? "words-" : "") + name);
 const usualShare = (id) => report.corpus_share?.[chosen.of][id] ?? null;
 
@@ -153,7 +153,7 @@ function levelBars({ labels, documents }, { mean, low, high }, usual) {
     numeral(percent(mean[i], 1)))));
 }
 
-// ---- the same topic in the other chains, and the seeds that it was given
+// ---- counterparts of the topic in other chains, and its seed words
 
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
@@ -168,9 +168,9 @@ function seedsCard(topic) {
   return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", table("levels", null, topic.seeds.map(row)));
 }
 
-// ---- who is near
+// ---- similar topics
 
-/** The nearest of a topic, and those that are met in the same documents: [[topic, number]...]. */
+/** The nearest topics of a topic, and the topics in the same documents: [[topic, number]...]. */
 async function nearOf(id) {
   const parts = await block("near");
   if (!parts) return null;
@@ -191,7 +191,7 @@ async function nearCard(topic) {
     h("p.remark", `Select a number to see the two ${TOPICS} side by side.`));
 }
 
-// ---- documents that surely have it
+// ---- documents in which the topic surely occurs
 
 async function surelyCard(topic) {
   if (!report.docs || !topic.rep.length) return null;
@@ -249,7 +249,7 @@ function pairCard(a, b, left, right) {
   return card(null, null, h("table.versus-words", h("caption.unseen", "words of the two, side by side"), parts.map(group)));
 }
 
-/** Words of either, once each. One that a side does not list is at most as probable there as that side's 30th. */
+/** The words of both topics. A word that one topic does not list is at most as probable there as the topic's 30th word. */
 function joined(left, right) {
   const edge = (terms) => Math.max(0, terms[Math.min(29, terms.length - 1)]?.mean ?? 0);
   const other = new Map(right.map((term) => [term.place, term]));

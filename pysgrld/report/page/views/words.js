@@ -1,4 +1,4 @@
-// The page of a word, and of words without one.
+// The page of a word, and the list of words.
 
 view("Words", { words: wordPage, word: wordPage }, "words" in report.blocks);
 
@@ -44,7 +44,7 @@ function usesOf(words, place) {
   return report.words_tokens && [bold(count(words.count[place])), " uses of “", bdi(words.list[place]), "” in the corpus"];
 }
 
-/** Directions do not divide a word's uses: those are told that have it among their greatest entries. */
+/** The directions with a word among their greatest entries; a word's uses are not divided among directions. */
 async function itsDirections(words, place) {
   const lists = await Promise.all(report.topics.map((t) => termsOf(t.id)));
   const found = report.topics.map((t, i) => [t, lists[i].find((term) => term.place === place)]).filter(([, term]) => term);
@@ -55,7 +55,7 @@ async function itsDirections(words, place) {
   return card(`Its ${TOPICS}`, usesOf(words, place), all.length ? table("its-topics", head, all.map(row)) : h("p", `It is not among the greatest entries of any ${TOPIC}.`));
 }
 
-/** The word in its lines, by the topic that it has there, the surest first. */
+/** Lines of texts with a word, grouped by the word's topic in each line, the surest first. */
 async function itsLines(words, place) {
   if (!report.docs || report.texts === "none") return null;
   const word = words.list[place];
@@ -104,7 +104,7 @@ function frequentCards(words) {
   return h("div.cols.even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
 }
 
-/** Frequent words, where nothing is known of how their uses are divided. */
+/** The frequent words, for models that do not divide the uses of a word among topics. */
 function frequentAlone(words) {
   const row = (word, place) => h("li", wordLink(word), h("small", count(words.count[place])));
   return card("Frequent words", `Each with its uses; choose one to see which ${TOPICS} point along it.`, h("ul.frequent-alone", words.list.slice(0, 90).map(row)));
