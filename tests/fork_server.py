@@ -34,7 +34,7 @@ import entered
 
 SGMC = Path(sys.executable).with_name("sgmc")
 #: Seconds after which a start is judged to hang.
-HANGS = 60.0
+HANGS = 200.0
 
 
 class Server:
@@ -75,11 +75,12 @@ class Server:
             raise
         return json.loads(answer)
 
-    def run(self, words, folder, *, text, seconds, plain=False, pipe=None, removed=False):
+    def run(self, words, folder, *, text, seconds, plain=False, pipe=None, removed=False, at=None):
         """Run ``sgmc`` to its end, with the interface of `subprocess.run`.
 
         With `plain` as a user who is not root. SIGTERM asks it to end when it has opened a named pipe.
-        The folder is `removed` when the process is in it.
+        The folder is `removed` when the process is in it. With `at`, a word and the number of a signal,
+        the process sends the signal to itself when it prints the word on standard error.
         """
         with tempfile.TemporaryDirectory() as place:
             said, shown = Path(place, "said"), Path(place, "shown")
@@ -91,6 +92,7 @@ class Server:
                 exactly=dict(os.environ),
                 plain=plain,
                 removed=removed,
+                at=at,
             )
             with contextlib.ExitStack() as writer:
                 if pipe is not None and _is_read(pid, pipe, writer):
@@ -145,6 +147,21 @@ def _refuse_as_others():
     assert library.capset(header, sets) == 0, os.strerror(ctypes.get_errno())
 
 
+def signal_at(word, number):
+    """Send a signal to this process once, when it prints a word on standard error."""
+    write, left = sys.stderr.write, [word]
+
+    def watched(text):
+        length = write(text)
+        if left and word in text:
+            left.clear()
+            sys.stderr.flush()
+            os.kill(os.getpid(), number)
+        return length
+
+    sys.stderr.write = watched
+
+
 def _child(request):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if "exactly" in request:
@@ -174,6 +191,8 @@ def _child(request):
                 data(name) | {"command": os.getpid(), "environment": dict(os.environ)}
             )
             multiprocessing.get_context = lambda method: multiprocessing.context.ForkServerContext()
+        if request["at"]:
+            signal_at(*request["at"])
         command()
         return
     from pysgrld.run import _failpoints

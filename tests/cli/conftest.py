@@ -1,7 +1,9 @@
 """Fixtures shared by tests of the command: the command itself, and runs made with it."""
 
 import hashlib
+import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -37,9 +39,11 @@ class Sgmc:
     def __init__(self, folder, command=(SGMC,)):
         self.folder, self.command = folder, command
 
-    def __call__(self, *args, code=0, text=True, **kwargs):
+    def __call__(self, *args, code=0, text=True, at=None, **kwargs):
         words = [*map(str, self.command), *map(str, args)]
         if kwargs or self.command != (SGMC,):
+            if at:
+                kwargs["env"] = os.environ | {"SIGNAL_AT": json.dumps(at)}
             done = subprocess.run(
                 words,
                 cwd=self.folder,
@@ -50,8 +54,8 @@ class Sgmc:
                 **kwargs,
             )
         else:
-            done = fork_server.shared().run(words, self.folder, text=text, seconds=240)
-        assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+            done = fork_server.shared().run(words, self.folder, text=text, seconds=240, at=at)
+        assert code in (None, done.returncode), (args, done.returncode, done.stdout, done.stderr)
         return done
 
     def start(self, *args, **kwargs):
@@ -64,6 +68,11 @@ class Sgmc:
             **kwargs,
         )
 
+    def kill_at(self, point, *args):
+        """Run the command until it is killed at a fail point, which no pause of a machine moves."""
+        env = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": point.replace(":", ":kill:")}
+        return self(*args, code=-signal.SIGKILL, env=env)
+
     def train(self, *args, out="run", code=0, base=SMALL):
         return self("train", BIBLE, *base, "--out", out, *args, code=code)
 
@@ -73,18 +82,13 @@ class Sgmc:
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
     def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity", corpus=BIBLE):
-        """Send a signal when the first evaluation appears; return the exit code and the output."""
+        """Stop training by a signal at the first evaluation; return the exit code and the output.
+
+        The process sends the signal to itself, so that it cannot end before the signal arrives.
+        """
         arguments = ("train", corpus, *base, "--out", out, "--eval-every", "15", *args)
-        said = []
-        with self.start(*arguments) as process:
-            for line in process.stderr:
-                said.append(line)
-                if word in line:
-                    os.kill(process.pid, number)
-                    break
-            said.extend(process.stderr)
-            code = process.wait(timeout=60)
-        return code, "".join(said)
+        done = self(*arguments, code=None, at=(word, int(number)))
+        return done.returncode, done.stderr
 
 
 @pytest.fixture

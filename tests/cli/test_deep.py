@@ -1,7 +1,6 @@
 """Deep LDA from the command line: layers, topics, proportions, tree, and identical bits."""
 
 import json
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -168,12 +167,7 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
         "7",
     )
     sgmc(*train, "--out", "whole", "-q")
-    child = sgmc.start(*train, "--out", "killed")
-    folder = sgmc.folder / "killed" / "checkpoints"
-    while not list(folder.glob("step-*")) and child.poll() is None:
-        pass
-    child.send_signal(signal.SIGKILL)
-    child.communicate()
+    sgmc.kill_at("commit.rename:4", *train, "--out", "killed")
     sgmc(*train, "--out", "killed", "-q")
     assert exported(sgmc, "whole", "--layer", "3").tobytes() == (
         exported(sgmc, "killed", "--layer", "3").tobytes()

@@ -1,7 +1,6 @@
 """``train --from``: topics that continue on a larger corpus."""
 
 import json
-import signal
 
 import numpy as np
 import pytest
@@ -170,13 +169,7 @@ def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
     corpus = str(parent / "new.txt")
     sgmc("train", corpus, *more, "--out", "whole")
     arguments = ("train", corpus, *more, *base, "--out", "run", "--eval-every", "100")
-    with sgmc.start(*arguments) as process:
-        for line in process.stderr:
-            if "perplexity" in line:
-                process.send_signal(signal.SIGKILL)
-                break
-        process.stderr.read()
-        process.wait(timeout=60)
+    sgmc.kill_at("commit.rename:4", *arguments)
     said = sgmc("train", corpus, *more, "--out", "run")
     assert "resumes from iteration" in said.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")

@@ -96,11 +96,11 @@ def test_a_command_that_prints_without_an_end_is_read_no_further(run):
 
 
 def test_a_background_child_that_holds_the_pipe_is_not_waited_for(run, tmp_path):
-    """Red with: output read to its end, which the child keeps open for half a minute."""
+    """Red with: output read to its end, which the child keeps open for a quarter of an hour."""
     begin = time.monotonic()
-    command = f"sleep 30 & echo $! > {tmp_path / 'child'}; echo machine"
+    command = f"sleep 1000 & echo $! > {tmp_path / 'child'}; echo machine"
     assert naming.asked(command, "") == ("machine", "")
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 120
     assert is_gone(int((tmp_path / "child").read_text()))
 
 
@@ -116,7 +116,7 @@ def test_a_signal_that_stops_sgmc_ends_the_command(run, number):
         while not child.exists():
             time.sleep(0.05)
         process.send_signal(number)
-        stderr = process.communicate(timeout=30)[1]
+        stderr = process.communicate(timeout=120)[1]
     assert process.returncode == (130 if number == signal.SIGINT else -number)
     assert "Traceback" not in stderr
     assert is_gone(int(child.read_text()))
@@ -130,7 +130,7 @@ def test_a_command_that_reads_nothing_and_one_that_closes_its_output_are_waited_
 
 def is_gone(process):
     """Return True if a process ends within the given seconds."""
-    for _ in range(100):
+    for _ in range(1000):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:

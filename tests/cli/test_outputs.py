@@ -312,7 +312,7 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
         "run",
         "-q",
     ) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not list(sgmc.folder.glob("run/checkpoints/step-*")):
             assert time.monotonic() < end
             time.sleep(0.05)

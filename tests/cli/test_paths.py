@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from typing import NamedTuple
 
 import click
@@ -369,11 +368,9 @@ def test_values_that_are_nested_deeply_are_refused_in_a_line(folder):
 def test_a_time_limit_ends_the_wait_for_a_pipe(folder):
     """Red with: ``open``, which waits for a writer for ever."""
     for option in ("--stop-words", "--vocab", "--metadata", "--seed-words", "--phrases"):
-        begin = time.monotonic()
-        done = run(folder, [*TRAIN, option, "pipe", "--time-limit", "1s"])
+        done = run(folder, [*TRAIN, option, "pipe", "--time-limit", "0.2s"])
         assert done.returncode == 85, done.stderr
         assert "time limit: stopped while waiting for pipe" in done.stderr
-        assert time.monotonic() - begin < 20
 
 
 def test_lists_of_words_come_through_pipes(folder):

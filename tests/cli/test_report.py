@@ -128,7 +128,7 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
     ]
     options += ["--starts", "1", "--iterations", "1000000", "--checkpoint-every", "25"]
     with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:
             assert time.monotonic() < end
             assert training.poll() is None
@@ -138,7 +138,7 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
         sgmc("report", "run", "--json", "facts.json", "--documents", "30")
         training.send_signal(signal.SIGCONT)
         training.terminate()
-        training.wait(30)
+        training.wait(120)
     facts = json.loads((sgmc.folder / "facts.json").read_text())
     assert facts["verdicts"][0]["head"] == "Still training."
     assert facts["interval"]["draws"] >= 20

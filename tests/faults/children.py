@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import struct
+import sys
 import time
 from pathlib import Path
 
@@ -101,6 +102,51 @@ def cut_at_read(number, place, *args):
         return gather(self, starts, lengths)
 
     Vector.gather = cut
+    _sgmc(args)
+
+
+def own_clock(iteration, write, jump_at, jump, *args):
+    """Train by a clock that iterations and flushes move on, however fast this machine is.
+
+    An iteration takes `iteration` seconds and a flush `write` seconds; in the iteration `jump_at` the
+    clock moves on by another `jump` seconds. The time at the end is printed.
+    """
+    from pysgrld.chain.blocks import BlockChain
+    from pysgrld.run import signals
+
+    now, fsync = [0.0], os.fsync
+
+    def clock():
+        return now[0]
+
+    def move(seconds):
+        now[0] += seconds
+
+    def slow(fd):
+        fsync(fd)
+        move(write)
+
+    signals.StopFlag.__init__.__kwdefaults__["clock"] = clock
+    signals.AwakeClock.__init__.__defaults__ = (clock,)
+    signals.process_start = clock
+    os.fsync = slow
+    advance, steps = BlockChain.advance, []
+
+    def advance_clock(self, batch=None):
+        steps.append(1)
+        move(iteration + (jump if len(steps) == jump_at else 0.0))
+        return advance(self, batch)
+
+    BlockChain.advance = advance_clock
+    try:
+        _sgmc(args)
+    finally:
+        sys.stderr.write(f"the time is {clock()}\n")
+
+
+def checkpoints_all_the_time(*args):
+    """Ask for a checkpoint after each iteration."""
+    _at([(n, lambda: os.kill(os.getpid(), signal.SIGUSR2)) for n in range(1, 60)])
     _sgmc(args)
 
 

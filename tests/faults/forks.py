@@ -108,7 +108,7 @@ class Forks:
         return "train", self.corpus, *SMALL, "--out", out, *args
 
 
-def wait_until(true, seconds=60.0):
+def wait_until(true, seconds=200.0):
     """Wait until a condition is true, and return its value."""
     end = time.monotonic() + seconds
     while not (value := true()):

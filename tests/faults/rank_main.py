@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 RANK = int(next(os.environ[n] for n in ("OMPI_COMM_WORLD_RANK", "PMI_RANK") if n in os.environ))
 
@@ -66,7 +68,22 @@ def has_a_bug():
 
 
 def sleeps():
+    open("asleep", "w").close()
     time.sleep(1000)
+
+
+def waits_for_hours():
+    """Let the clock of this rank's watch run 10,000 times as fast when another rank has fallen asleep."""
+    from pysgrld.chain import watch
+
+    clock, since = time.monotonic, []
+
+    def fast():
+        if not since and Path("asleep").exists():
+            since.append(clock())
+        return clock() + 10_000 * (clock() - since[0]) if since else clock()
+
+    watch.time = SimpleNamespace(sleep=time.sleep, monotonic=fast)
 
 
 def kill_launcher():
@@ -168,6 +185,8 @@ def main():
             another_corpus(name)
         elif name == "no-state":
             fails_to_go_on()
+    elif name == "sleep":
+        waits_for_hours()
     if name == "pieces":
         from pysgrld.chain import mpi as ranks
         from pysgrld.train import ranks_together as waiting

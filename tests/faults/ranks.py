@@ -34,7 +34,7 @@ class Ended:
         return f"exit code {self.code}\n{self.said}"
 
 
-def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=60, **options):
+def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=200, **options):
     """Train a small run in a folder with corpus.txt, in one process without MPI if ranks is 0.
 
     ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.

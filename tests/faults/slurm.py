@@ -110,7 +110,7 @@ class Cluster:
         shown = self("scontrol", "show", "job", "-o", job)
         return dict(part.split("=", 1) for part in shown.split() if "=" in part)
 
-    def wait(self, so, seconds: float = 60):
+    def wait(self, so, seconds: float = 200):
         """Wait until a condition holds."""
         end = time.monotonic() + seconds
         while not so():

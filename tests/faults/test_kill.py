@@ -1,20 +1,13 @@
 """SIGKILL at any time, and at every point of the protocol."""
 
+import os
 import random
 import shutil
 import signal
 import time
 
 import pytest
-from faults.records import (
-    acknowledged,
-    check_intact,
-    events,
-    exported,
-    left_behind,
-    metrics,
-    record,
-)
+from faults.records import acknowledged, check_intact, exported, left_behind, metrics, record
 from trial_counts import counts
 
 from pysgrld.run import RunDirectory
@@ -175,13 +168,13 @@ def test_a_real_process_that_is_killed_goes_on(forks, undisturbed, trials):
     import sys
     from pathlib import Path
 
-    from faults.forks import wait_until
-
     command = [Path(sys.executable).with_name("sgmc"), *map(str, forks.train("run", *LONG))]
     run = forks.folder / "run"
-    with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.DEVNULL) as process:
-        wait_until(lambda: (run / "log.jsonl").exists() and events(run, "checkpoint"))
-        process.kill()
+    env = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": "commit.rename:kill:4"}
+    done = subprocess.run(
+        command, cwd=forks.folder, stderr=subprocess.DEVNULL, check=False, env=env
+    )
+    assert done.returncode == -signal.SIGKILL
     assert check_intact(run) > 0
     assert RunDirectory.open(run).status["state"] == "running"
     subprocess.run(command, cwd=forks.folder, stderr=subprocess.DEVNULL, check=True)

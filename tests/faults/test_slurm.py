@@ -137,7 +137,7 @@ def test_ranks_that_end_one_after_the_other_go_back_into_the_queue(cluster, tmp_
     (tmp_path / "setup").write_text(f"export PATH={shlex.quote(str(tmp_path))}:$PATH\n")
     nodes = ("--time", "1h", "--nodes", "2", "--setup", "setup")
     job = submit(cluster, tmp_path, *nodes, train=["train", "--mpi", "built", "--out", "run"])
-    cluster.wait(lambda: cluster.state(job)["Restarts"] == "1", 30)
+    cluster.wait(lambda: cluster.state(job)["Restarts"] == "1")
     cluster("scancel", job)
     trials()
 

@@ -53,9 +53,9 @@ class Served:
         host = f"127.0.0.1:{self.port}" if host is None else host
         return self.ask(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1"))
 
-    def wait_for_line(self, line: str) -> None:
-        for _ in range(600):
-            if line in self.lines:
+    def wait_for_line(self, line: str, times: int = 1) -> None:
+        for _ in range(2000):
+            if self.lines.count(line) >= times:
                 return
             time.sleep(0.1)
         raise AssertionError(self.lines)
@@ -302,6 +302,9 @@ def test_many_half_sent_requests_do_not_keep_others_waiting_for_ever(served, mon
     connections = [served.connect() for _ in range(2 * places)]
     time.sleep(0.2)
     assert threading.active_count() - before <= 2 * places  # a thread and a timer of each
+    for number in range(1, 2 * places + 1):
+        served.wait_for_line("closed a request that was incomplete after 0.5 s", number)
+    monkeypatch.setattr(page_server, "PATIENCE", 60.0)
     assert served.get(f"/{served.token}/")[0] == 200
     for connection in connections:
         connection.close()

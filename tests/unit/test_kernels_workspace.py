@@ -151,7 +151,7 @@ def test_a_second_thread_in_a_workspace_is_refused_and_the_first_one_undisturbed
     work = core.Workspace()
     expected = [call(core.Workspace(), seed, sweeps=300).tobytes() for seed in (1, 2)]
     refused = 0
-    for _ in range(50):  # until two calls have met
+    for _ in range(2000):  # until two calls have met
         for i, got in enumerate(in_two_threads(call, [work, work], [1, 2])):
             if isinstance(got, RuntimeError):
                 assert str(got).startswith("internal: a workspace is in use by another thread")

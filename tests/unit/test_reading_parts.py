@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -212,10 +213,14 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
     assert one.exit_code == 0, one.output
     out = tmp_path / "p"
     given = arguments(place, "-o", f"{out}/", "--format", "jsonl", "--part-documents", 20)
-    with subprocess.Popen([sys.executable, "-m", "pysgrld", *given], cwd=tmp_path) as process:
-        while len(list(out.glob("part-*"))) < 3 and process.poll() is None:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
+    for _ in range(10):
+        with subprocess.Popen([sys.executable, "-m", "pysgrld", *given], cwd=tmp_path) as process:
+            while len(list(out.glob("part-*"))) < 3 and process.poll() is None:
+                time.sleep(0.002)
+            process.send_signal(signal.SIGKILL)
+        if process.returncode == -signal.SIGKILL:
+            break
+        shutil.rmtree(out)  # it was faster
     assert process.returncode == -signal.SIGKILL
     there = len(list(out.glob("part-*.jsonl")))
     assert 3 <= there < 75

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -263,12 +262,10 @@ def test_where_nothing_can_be_written_it_says_so_before_anything_is_read(
     else:
         path.write_text("x")
         path = path / "inner" if kind == "below a file" else path
-    started = time.monotonic()
     with pytest.raises(OutputError) as caught:
         find_run(out=path, root=tmp_path, name=NAME, resume="auto")
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
-    assert time.monotonic() - started < 1
 
 
 def test_a_root_that_is_a_file_cannot_be_written(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def script(*arguments: str) -> str:
     }
     command = [sys.executable, "-W", "ignore", __file__, *arguments]
     return subprocess.run(
-        command, env=environment, check=True, stdout=subprocess.PIPE, text=True, timeout=120
+        command, env=environment, check=True, stdout=subprocess.PIPE, text=True, timeout=280
     ).stdout
 
 
@@ -198,7 +198,7 @@ def random_kills(folder: Path, count: int) -> list[str]:
             if trial == 0:  # how long a checkpoint takes here, where all may be slow
                 began = time.monotonic()
                 first = file.readline()
-                longest = max(longest, 2.0 * (time.monotonic() - began))
+                longest = min(1.0, max(longest, 2.0 * (time.monotonic() - began)))
             else:
                 time.sleep(rng.uniform(0.0, longest))
             os.kill(child, signal.SIGKILL)
