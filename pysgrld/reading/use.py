@@ -62,19 +62,21 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
     inactive = shares * len(shares) < HARDLY
     ids = results.fitted.shown(layer)
     if not results.fitted.signed:
-        inactive |= copies(results.phi(layer)[:, ids], shares)
+        inactive |= copies(results.phi(layer), ids, shares)
     few = int(inactive.sum())
     if not few:
         return Use(frozenset(), None)
     return Use(frozenset(ids[inactive].tolist()), advice(results.fitted.noun, few, len(shares)))
 
 
-def copies(phi: Array, weights: Array) -> Array:
+def copies(phi: Array, ids: Array, weights: Array) -> Array:
     """Return a mask, (K,), that is True for each topic of low weight that copies another topic.
 
     Parameters
     ----------
-    phi : (V, K) float
+    phi : (V, K or more) float
+    ids : (K,) int
+        Columns of the topics.
     weights : (K,) float64
         Shares of the topics in the corpus.
     """
@@ -82,7 +84,7 @@ def copies(phi: Array, weights: Array) -> Array:
     light = light[np.argsort(weights[light], kind="stable")]
     similarity = np.zeros((len(light), len(weights)))
     for first in range(0, len(phi) if len(light) else 0, _WORDS):
-        roots = np.sqrt(phi[first : first + _WORDS])
+        roots = np.sqrt(phi[first : first + _WORDS, ids])
         similarity += product(roots[:, light].T, roots)
     copy = np.zeros(len(weights), bool)
     for row, k in zip(similarity, light.tolist(), strict=True):

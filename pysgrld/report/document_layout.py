@@ -39,8 +39,9 @@ _JUDGED = 1_000
 #: Up to this number of documents, repulsion is computed exactly; for more documents, the grid is
 #: faster.
 _EXACT = 400
-#: Similarities are computed for this number of documents at a time.
-_BLOCK = 512
+#: Maximum number of documents for which similarities are computed at a time, and maximum number of
+#: these similarities.
+_BLOCK, _SIMILARITIES = 512, 1 << 21
 #: Spacing of the grid's nodes. Possible numbers of nodes per side, with small prime factors, for
 #: which the Fourier transform is fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
@@ -129,13 +130,19 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
     """
     n = len(rows)
     index, squares = np.empty((n, count), np.int64), np.empty((n, count))
-    for begin in range(0, n, _BLOCK):
-        block = np.arange(begin, min(begin + _BLOCK, n))
+    size = _block_size(len(others))
+    for begin in range(0, n, size):
+        block = np.arange(begin, min(begin + size, n))
         apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
         if own is not None:
             apart[np.arange(len(block)), own[block]] = np.inf
         index[block], squares[block] = _least(apart, count)
     return index, np.maximum(squares, 0.0)
+
+
+def _block_size(others: int) -> int:
+    """Return the number of documents per block if similarities to so many others are computed."""
+    return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
 def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
@@ -152,8 +159,9 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
         np.empty((len(rows), count), np.int64),
         np.empty((len(rows), count), np.float32),
     )
-    for first in range(0, len(rows), _BLOCK):
-        block = slice(first, first + _BLOCK)
+    size = _block_size(len(others))
+    for first in range(0, len(rows), size):
+        block = slice(first, first + size)
         apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
         index[block], squares[block] = _least(apart, count)
     return index, squares
@@ -260,8 +268,9 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
     """Return the indices of the points nearest to each of the points ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     norms = (points**2).sum(axis=1)
-    for begin in range(0, len(judged), _BLOCK):
-        rows = judged[begin : begin + _BLOCK]
+    size = _block_size(len(points))
+    for begin in range(0, len(judged), size):
+        rows = judged[begin : begin + size]
         apart = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
         apart[np.arange(len(rows)), rows] = np.inf
         index[begin : begin + len(rows)] = _least(apart, count)[0]

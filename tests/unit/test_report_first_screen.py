@@ -3,13 +3,15 @@
 import csv
 import json
 import shutil
+import tracemalloc
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.report import report
+from pysgrld.reading import use
+from pysgrld.report import document_layout, report
 from pysgrld.report.document_layout import Placement, densest_points, lay_out_documents
 from pysgrld.report.sections.corpus import _AlikeIntervals
 from pysgrld.report.sections.groups import neighbours_are_alike
@@ -63,6 +65,38 @@ def test_further_documents_are_placed_between_those_like_them():
 def test_equal_and_few_documents_are_no_trouble():
     assert lay_out_documents(np.full((10, 3), 1 / 3)) is None
     assert np.isfinite(lay_out_documents(np.full((60, 3), 1 / 3)).points).all()
+
+
+def peak_of(call, *arguments):
+    """Return the peak memory of a call, in bytes."""
+    tracemalloc.start()
+    try:
+        call(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_neighbours_among_many_documents_take_bounded_memory():
+    """Red with: blocks of 512 documents whatever they are compared with, which take ten times that."""
+    rng = np.random.default_rng(5)
+    points, some = rng.random((60_000, 2)), np.arange(300)
+    roots = rng.random((60_000, 4), dtype=np.float32)
+    near = document_layout._nearest_points(points, some, 5)
+    apart = ((points[some[:3], None] - points) ** 2).sum(axis=2)
+    assert np.array_equal(near[:3], np.argsort(apart, axis=1)[:, 1:6])
+    assert peak_of(document_layout._nearest_points, points, some, 5) < 80 * 2**20
+    assert peak_of(document_layout.nearest, roots[some], roots, 5, some) < 80 * 2**20
+    assert peak_of(document_layout._blocks, roots[some], roots, 5) < 80 * 2**20
+
+
+def test_copies_among_topics_are_found_without_a_copy_of_the_topics():
+    """Red with: the columns of the topics selected for all words at once."""
+    phi = np.random.default_rng(6).dirichlet(np.full(200_000, 0.5), 9).T.astype(np.float32)
+    phi[:, 6] = phi[:, 2]
+    ids, weights = np.arange(1, 9), np.array([0.2, 0.3, 0.1, 0.1, 0.1, 0.001, 0.1, 0.1])
+    assert np.flatnonzero(use.copies(phi, ids, weights)).tolist() == [5]
+    assert peak_of(use.copies, phi, ids, weights) < phi.nbytes / 4
 
 
 def test_the_order_of_the_corpus_is_shown_if_neighbours_are_alike():
