@@ -246,7 +246,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the learned priors of blocks, given counts of the whole corpus or given blocks."""
+        """Draw the parameters of learned priors, given the whole corpus's counts or the blocks."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -268,7 +268,7 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the topic rows of a minibatch's words and the other blocks, and the minibatch.
+        """Return the draw of all blocks for a minibatch's words, and the reordered minibatch.
 
         The minibatch has its words sorted by the process that owns them.
 
@@ -305,7 +305,7 @@ class BlockChain(Chain):
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw of all blocks; of the topics, return the rows of ``words``.
+        """Return the current draw of all blocks, with the topic rows of ``words`` only.
 
         All words are the default.
         """
@@ -417,7 +417,7 @@ class BlockChain(Chain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state of a chain after ``step`` iterations from its `arrays`.
+        """Restore the state of a chain after ``step`` iterations from its checkpoint arrays.
 
         The first of several processes gets the arrays of all documents, and continues with its
         part.
@@ -446,7 +446,7 @@ class BlockChain(Chain):
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Set the prior parameters of blocks to the values of the blocks that represent these priors.
+    """Copy the current values of learned priors into the blocks that have these priors.
 
     Parameters
     ----------
@@ -461,7 +461,9 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
-    """Return the arrays of a block's state in a checkpoint, by their names in the state.
+    """Return the arrays of a block's state among the arrays of a checkpoint.
+
+    Their names are the names in the state.
 
     Parameters
     ----------

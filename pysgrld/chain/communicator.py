@@ -1,4 +1,4 @@
-"""Messages between the processes (ranks) that train one chain, and their number in an MPI launch.
+"""Communication between the processes (ranks) that train one chain, and details of an MPI launch.
 
 This module must not import NumPy, so that help texts appear at once.
 """

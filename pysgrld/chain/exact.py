@@ -324,7 +324,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Add the last draw to the averages, score and store it, unless this was done before."""
+        """Average, score and store the last draw, unless it was processed before."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return
@@ -584,7 +584,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); drop draws that not all chains have.
+    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); drop the draws of an incomplete round.
 
     Parameters
     ----------

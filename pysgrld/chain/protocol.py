@@ -88,7 +88,7 @@ class Chain(ABC):
         """Yield messages about the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from another chain's topics, whose words must be the first words of this chain.
+        """Start from the topics of another chain, which has this chain's first words as its words.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Chain(ABC):
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw of all blocks; of the topics, return the rows of ``words``.
+        """Return the current draw of all blocks, with the topic rows of ``words`` only.
 
         All words are the default.
         """
@@ -203,7 +203,7 @@ class Chain(ABC):
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state of a chain after ``step`` iterations from its `arrays`.
+        """Restore the state of a chain after ``step`` iterations from its checkpoint arrays.
 
         Raises
         ------

@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return a minibatch's number of distinct words, relative to one rank's part of it."""
+        """Return the ratio of the distinct words of a minibatch and of one rank's part."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:

@@ -194,7 +194,7 @@ class Model(ABC, Generic[R]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set the options in ``value`` that are not set to the model's defaults.
+        """Fill in the model's defaults for the options in ``value`` that are not set.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
     # A minibatch has fewer documents than usual if it would exceed a quarter of the corpus or
-    # 80,000 tokens, and more documents if they are short.
+    # 80,000 tokens, and more documents than usual if documents are short.
     long_ones = 80_000 * d // max(1, facts.tokens)
     short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
     usually = max(model.minibatch, short_ones)
@@ -100,8 +100,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     chosen_settings = {name: value[name] for name in sampler.options}
     settings = sampler.resolved(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
-        # Take so large a minibatch that the update of all elements of the topic matrix takes no
-        # longer than sampling, at the same step size.
+        # Take a minibatch that is large enough for sampling to take as long as the update of all
+        # elements of the topic matrix, at the same step size.
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))

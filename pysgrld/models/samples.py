@@ -81,8 +81,8 @@ WORDS = 256
 #: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: Fraction of the smallest probability among a topic's top words, above which the top words of the
-#: next topic are first searched.
+#: The search for a topic's top words begins with the words above this fraction of the smallest
+#: probability among the last topic's top words.
 _ABOVE = 0.5
 
 

@@ -92,7 +92,7 @@ FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Documents whose tokens have topics, which may continue from one iteration to the next.
+    """Documents in which each token has a topic; topics may be stored between iterations.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ PROBABLE, DISTINCTIVE = WordOrder("probable"), WordOrder("distinctive")
 
 
 def parse_order(text: Any) -> WordOrder:
-    """Return the word order that a text of the user names.
+    """Return the order of words that is named by a text from the user.
 
     Parameters
     ----------

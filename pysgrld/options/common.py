@@ -35,7 +35,7 @@ from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 #: Values of ``--stop-signal``: signals that may stop training, in addition to TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Values of ``--segment``: languages in which libraries split texts into words.
+#: Values of ``--segment``: languages for which sgmc can use a library to split texts into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
@@ -46,7 +46,7 @@ SEGMENTED = (
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "depends on K and length: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: estimate one for each topic",
                "Model", metavar="A|learn")  # fmt: skip
-#: Option of models that may start from clusters of short chains' topics.
+#: Option of models that may start training from the topics of several short chains.
 STARTS = Option(integer(1, 64),
                 "depends on the corpus, 1 to 16; 1 with seed words, presets, gibbs, cgs, ovb, hsvg",
                 "number of short chains before training; training begins with clusters of their "

@@ -43,7 +43,7 @@ class Kind(enum.Enum):
 
     FILE = "file"
     FOLDER = "folder"
-    #: A named pipe, a terminal or another device: data can be read only once, or never end.
+    #: A named pipe, a terminal or another device. Its data can be read only once, or have no end.
     STREAM = "stream"
 
 

@@ -1,4 +1,4 @@
-"""Names of options, commands and methods in other topic modelling tools, and those in sgmc.
+"""Options, commands and methods of other topic modelling tools, with their counterparts in sgmc.
 
 If the user types an option, a command or a parameter that sgmc does not have, the error message
 takes its hint from `PEERS`. docs/coming-from.md lists the rows of `PEERS`. No NumPy here: help must

@@ -122,9 +122,10 @@ def spell_phrases(phrases: Sequence[str]) -> str:
 #: A seed word as the user may write it: a word, the first letters of words followed by *, or the
 #: number of a column.
 Pattern = str | int
-#: Names of topics, in the order of the topics, each with its seed words.
+#: Pairs of the name of a topic and its seed words, in the order of the topics.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
-#: Names of topics, each with pairs of a seed word and the number of this word in the vocabulary.
+#: Pairs of the name of a topic and its seed words, in which each seed word has its number in the
+#: vocabulary.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 #: Default total weight of a topic's seed words, as a fraction of an average topic's tokens.

@@ -41,7 +41,7 @@ DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Topics stored as rows, one for each word, that may be updated later than other rows.
+    """Topics stored with one row per word; a row may be updated only when it is read.
 
     The subclass for a sampler sets the kernels ``step_all`` and ``step_some``.
     """

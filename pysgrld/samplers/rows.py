@@ -1,4 +1,4 @@
-"""Topics stored as unnormalised rows, the state of most samplers on the simplex, and its warm-up.
+"""Topics stored as unnormalised rows, which is the state of most samplers on the simplex.
 
 ``g`` (V, Kp) float32 has a row for each word, with phi_kw = g_kw / s_k. ``sums`` (Kp,) float64 are
 the sums s_k over words.

@@ -198,7 +198,7 @@ class Sampler:
     def start(
         self, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Any]:
-        """Draw the initial state of a block, which is a group of parameters, for a chain.
+        """Draw the first state of a chain for a block, which is a group of parameters.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Sampler:
         return states.restored(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return the class of a block's states, and the block; its default settings are added."""
+        """Return the class of a block's states, and the block, completed by default settings."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

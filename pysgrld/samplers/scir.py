@@ -153,7 +153,7 @@ class Cir(RowsOrLogs):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of lazy rows if the settings request it and all reads are by word."""
+        """Return the class of lazy rows if requested and if minibatches read only their words."""
         return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod

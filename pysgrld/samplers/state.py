@@ -358,7 +358,7 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution from which `drawn` draws topics, or None if it draws none.
+        """Return the distribution from which `drawn` draws topics, or None if nothing is drawn.
 
         None is also returned if the distribution is not a `TopicLaw`.
         """
@@ -371,7 +371,9 @@ class BlockState(ABC, Generic[S]):
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,); add the expectation of lazy rows.
+        """Add `rows` of all words to ``total``; for lazy rows, add their expectation instead.
+
+        ``total`` is (V, Kp) or (Kp,).
 
         The expectation of lazy rows given the values last drawn has the mean of `look`, for less
         work and with less noise.

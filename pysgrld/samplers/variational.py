@@ -53,7 +53,9 @@ class Dirichlets(Rows):
         self.step_by(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
-        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), up to a factor for each row.
+        """Return the weights exp(E log phi) of the given words, (R, Kp), up to factors of rows.
+
+        They are exp(psi(lambda_kw) - psi(sum_w lambda_kw)), with psi the digamma function.
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """

@@ -1,4 +1,4 @@
-"""Topics whose words' log weights are random walks over time, updated by Langevin steps.
+"""Topics that change over time: words' log weights are random walks, updated by Langevin steps.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 

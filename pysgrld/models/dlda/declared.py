@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Default number of topics of a single layer.
 TOPICS = 100
-#: Default number of Gibbs sweeps over a document in each iteration that has the document.
+#: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 30
 #: Number of sweeps per layer in the authors' settings. The topics of the last `PUBLISHED_KEPT`
 #: sweeps per layer are counted.

@@ -119,7 +119,7 @@ class MixtureFitted(Fitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the component of each document; the proportion is 1 for it, and 0 for other ones.
+        """Draw each document's component, which has the proportion 1; other components have 0.
 
         All draws use the components of the newest checkpoint, because components of different
         samples do not correspond to each other. The iteration of a sample only keys the random

@@ -118,11 +118,12 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). If components are ordered by
-        # their sticks, allocations have more information on c than their number: with sticks v_j ~
-        # Beta(1 + m_j, c + ...) the draw of Escobar and West is not exact (0.04 clusters too many in
-        # a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is exact. Stochastic steps keep
-        # the order: a component without documents in a minibatch would have no weight.
+        # Without an order, the weights are Dirichlet(m_1, ..., m_k, c), with sticks v_j ~ Beta(m_j,
+        # c + ...), and the draw of c given the number of components (Escobar and West) is exact. If
+        # components are ordered by their sticks, v_j ~ Beta(1 + m_j, c + ...): the allocations have
+        # more information on c than the number of components, and this draw of c is not exact (0.04
+        # clusters too many in a tiny model). Stochastic steps keep the order, because otherwise a
+        # component without documents in a minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0

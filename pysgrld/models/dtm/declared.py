@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Standard deviations of a word's log weight: of its change from slice to slice, and at the start
 #: of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
-#: Default number of Gibbs sweeps over a document in each iteration that has the document.
+#: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 10
 #: Minimum work on a minibatch (tokens times sweeps) for each element of the topic matrix, because a
 #: step moves all elements.

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Default number of Gibbs sweeps over a document in each iteration that has the document. If alpha
-#: is learned, the number is `LEARNING_SWEEPS`, because fewer sweeps would cause bias.
+#: Default number of Gibbs sweeps over each document of a minibatch. If alpha is learned, the number
+#: is `LEARNING_SWEEPS`, because fewer sweeps would cause bias.
 SWEEPS, LEARNING_SWEEPS = 10, 30
 #: Number of topics above which the default number of sweeps is `MANY_SWEEPS`. With many topics, the
 #: work before and after the sweeps costs as much as ten sweeps, and documents take longer to find

@@ -244,7 +244,7 @@ def start_rows(
 
 
 def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
-    """Return logs in float64; the log of 0 is that of the smallest normal float32.
+    """Return logarithms in float64; 0 counts as the smallest normal float32.
 
     Parameters
     ----------

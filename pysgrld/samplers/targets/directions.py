@@ -268,7 +268,7 @@ class VonMisesFisher:
         return -np.asarray(np.einsum("c...,cd->...d", share, self.kappa[:, None] * self.means))
 
     def draw(self, samples: int, *, seed: int = 0) -> Doubles:
-        """Draw independently and exactly, by Wood's rejection sampling.
+        """Draw independent points from the distribution, by Wood's rejection sampling.
 
         Parameters
         ----------

@@ -290,7 +290,9 @@ class Coordinates(NamedTuple):
         return Place(u, log_phi, phi, log_mass, log_density, mean)
 
     def drift(self, u: Doubles, phi: Doubles, t: Target, riemannian: bool) -> Doubles:
-        """Return the drift grad L or, with the metric, G^-1 grad L + div G^-1, (..., m).
+        """Return the drift of Langevin dynamics at a position, with or without the metric.
+
+        It is grad L or, with the metric, G^-1 grad L + div G^-1, (..., m).
 
         Parameters
         ----------
@@ -320,7 +322,7 @@ class Coordinates(NamedTuple):
         return np.asarray((a - 1.0) / u - total / u.sum(-1, keepdims=True) - 1.0)
 
     def spread(self, p: Place, t: Target, z: Doubles) -> Doubles:
-        """Multiply a noise vector by a square root of G^-1, (..., m).
+        """Multiply a noise vector by a square root of the inverse metric G^-1, (..., m).
 
         Parameters
         ----------
@@ -336,15 +338,19 @@ class Coordinates(NamedTuple):
         q, root = np.sqrt(p.phi[..., :-1]), np.sqrt(p.phi[..., -1:])
         shared = (q * z).sum(-1, keepdims=True)
         if self.natural:
-            # diag(1/phi) + 1 1' / phi_ref = B B',  B = diag(1/q) (I + c q q'),  q = sqrt(phi)
+            # N times the covariance is diag(1/phi) + 1 1' / phi_ref = B B', with B = diag(1/q) (I +
+            # c q q'), q = sqrt(phi) and c = 1 / (root (1 + root)).
             move = z / q + shared / (root * (1.0 + root))
         else:
-            # diag(u) - u u' = B B',  B = diag(q) (I - q q' / (1 + sqrt(phi_ref))),  q = sqrt(u)
+            # N times the covariance is diag(u) - u u' = B B', with B = diag(q) (I - q q' / (1 +
+            # root)) and q = sqrt(u).
             move = q * (z - q * (shared / (1.0 + root)))
         return np.asarray(move / np.sqrt(t.total))
 
     def metric(self, p: Place, t: Target, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Return v' G v for a vector v, (...), and log det G, (...), up to a constant.
+        """Return the squared length of a vector in the metric, and the metric's log determinant.
+
+        They are v' G v for the vector v, (...), and log det G, (...), up to a constant.
 
         Parameters
         ----------

@@ -245,7 +245,7 @@ class Energy(Protocol):
 
 
 class ObservedEnergy(Energy, Protocol):
-    """An energy that depends on observations, such as a posterior's, for minibatches.
+    """An energy that depends on observations, so that minibatches can estimate its gradient.
 
     Attributes
     ----------
