@@ -156,9 +156,10 @@ def _doubles(x: npt.ArrayLike) -> Doubles:
 
 
 def median(x: npt.ArrayLike) -> float:
-    """Return the median of all numbers that are not NaN, or NaN if there are none.
+    """Return the median of all numbers that are not NaN, or NaN without such numbers.
 
-    The function of NumPy imports masked arrays, a tenth of the start of ``sgmc topics``.
+    NumPy's function would import masked arrays, which takes a tenth of the start of ``sgmc
+    topics``.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class TopicEffect(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Rank of the difference: an interval without 0 counts most, then one with 0, then size."""
+        """Sort key: if the interval excludes 0, if it is known, and the size of the difference."""
         _, low, high = self.difference
         if low is None or high is None:
             return False, False, abs(self.difference.mean)

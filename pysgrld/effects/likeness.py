@@ -162,7 +162,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
-    """Return whether in most comparisons at least `FEWEST` clusters contribute to the difference.
+    """Return True if, in most comparisons, at least `FEWEST` clusters contribute to the difference.
 
     Parameters
     ----------

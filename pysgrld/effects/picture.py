@@ -19,9 +19,9 @@ TOPICS, _LEVELS, _LETTERS = 6, 30, 24
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
 _ROW = 0.2
-#: Maximum number of categories that are drawn as points; more are drawn as a matrix of shares.
+#: Up to this number of categories, shares are drawn as points; for more categories, as a matrix.
 _POINTS = 8
-#: Smallest share in percent that is written into a cell of the matrix.
+#: A share in percent is written into its cell of the matrix if it is at least this.
 _WRITTEN = 5.0
 #: Distance between the points of neighbouring topics at a category, as a fraction of the distance
 #: between categories.
@@ -115,7 +115,7 @@ def _draw_differences(
 
 
 def _shortened(name: str) -> str:
-    """Leave out the last words of a topic's name if it is too long."""
+    """Shorten a long name of a topic by leaving out its last words."""
     while len(name) > _NAME and " · " in name:
         name = name.rpartition(" · ")[0]
     return name[:_NAME]
@@ -127,7 +127,7 @@ def _draw_matrix(
     chosen: Sequence[tuple[int, int]],
     names: Mapping[int, str],
 ) -> None:
-    """Draw a cell for the predicted share of each topic at each category, with its number.
+    """Draw a matrix of predicted shares, with a coloured cell for each topic and category.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _READ = 100_000
 _ROUNDING = 1e-9
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: A topic is listed for a word if it has at least this fraction of the word's occurrences.
+#: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
 LEAST = 0.005
 
 

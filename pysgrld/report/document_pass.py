@@ -367,7 +367,7 @@ class Correlation(DocumentVisitor):
         self._products = np.zeros((draws, topics, topics))
 
     def add(self, block: DrawnBlock) -> None:
-        """Add the square roots of a block's proportions, and their products."""
+        """Add the square roots of a block's proportions, and the products of these roots."""
         root = np.sqrt(block.theta[: len(self._sums)])
         self._n += root.shape[1]
         self._sums += root.sum(axis=1, dtype=np.float64)

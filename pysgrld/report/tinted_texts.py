@@ -25,7 +25,7 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 _GAP, _NEAR = re.compile(r"\s+"), 40
 #: The cache has the results for at most this number of sequences of letters.
 _CACHED = 1 << 17
-#: Least character that may be an ideograph.
+#: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Maximum number of products of shares and probabilities in memory. Maximum total number of
 #: characters of texts that are processed together.

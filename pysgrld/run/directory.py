@@ -220,7 +220,8 @@ class RunDirectory:
         MissingInputError, CheckpointError
             As `check_vocabulary` does.
         """
-        # Hash the file piece by piece before reading it: a changed file may not fit into memory.
+        # Hash the file piece by piece before reading it, because a changed file may not fit into
+        # memory.
         self.check_vocabulary()
         file = self.path / VOCABULARY
         try:

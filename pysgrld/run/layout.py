@@ -70,7 +70,8 @@ class StopReason(StrEnum):
     CONVERGED = "converged"
     #: The requested iterations or epochs were done.
     BUDGET = "budget"
-    #: Half of the time limit was used; the other half is for the Gibbs refinement.
+    #: Half of the time limit was used; the other half is for the Gibbs sampler that refines the
+    #: result.
     HALF_OF_LIMIT = "half-of-time-limit"
     #: The stream of documents ended.
     END_OF_STREAM = "end-of-stream"

@@ -60,7 +60,7 @@ class StoredParts:
         self.folder, self._writing = folder, writing
 
     def _files(self) -> dict[tuple[int, int], Path]:
-        """Return the files of all parts by (number, step), ascending."""
+        """Return the files of all stored parts by part number and step, ascending."""
         with contextlib.suppress(OSError):
             names = sorted(entry.name for entry in self.folder.iterdir())
             matches = [match for name in names if (match := _NAME.fullmatch(name))]
@@ -68,8 +68,8 @@ class StoredParts:
         return {}
 
     def progress(self) -> int:
-        """Return the total number of steps of all parts, without verifying the files."""
-        # this keeps the last step of each part, which is the newest
+        """Return the total number of steps of all stored parts, without verifying the files."""
+        # the dictionary keeps the last step of each part, which is the newest
         newest = dict(self._files().keys())
         return sum(newest.values())
 
@@ -89,7 +89,7 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store the state of a part, and remove the part's files of earlier steps.
+        """Store the state of a part of the work, and remove the part's files of earlier steps.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the numbers of the parts that this run uses, now and at all later starts.
+        """Record the numbers of the stored parts that this run uses, now and at all later starts.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class StoredParts:
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
-        """Return the numbers of the parts that the run uses, or None if not yet chosen."""
+        """Return the numbers of the stored parts that the run uses, or None if not yet chosen."""
         try:
             value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):
@@ -138,7 +138,7 @@ class StoredParts:
         return numbers if valid else None
 
     def remove(self) -> None:
-        """Remove all parts, because a checkpoint replaces them. Other files in the folder stay."""
+        """Remove all stored parts, because a checkpoint replaces them; other files stay."""
         with contextlib.suppress(OSError):
             if self.folder.is_symlink() or not self.folder.is_dir():
                 return

@@ -233,7 +233,7 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # If the thread cannot start, gaps are not counted, because they could be long steps.
+        # If the thread cannot start, no suspension is noticed: a delay could also be a long step.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

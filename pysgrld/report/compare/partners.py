@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """A model's topics over the words common to both models, (K, V), and their weights, (K,)."""
+    """A model's topics over the words of both models, (K, V), and weights of the topics, (K,)."""
 
     phi: Floats
     weights: Doubles

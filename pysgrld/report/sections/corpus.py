@@ -64,9 +64,9 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return bounds: means plus mean gaps of similar documents; 0 without similar documents.
+        """Return interval bounds; their distance from the mean is averaged over similar documents.
 
-        A gap is the difference between a bound and the mean.
+        The bounds are 0 for a document without similar documents.
         """
         classes = self._alike(mean, lengths)
         alike = np.minimum(classes, len(self._known) - 1)

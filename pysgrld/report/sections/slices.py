@@ -55,7 +55,7 @@ class TopicsInSlices(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return a topic's words and their changes, and the range of slices in which it is present."""
+        """Return a topic's words with their changes, and the range of slices with the topic."""
         if not self._names:
             return {}
         place, vocabulary, words_over_time = (
