@@ -63,8 +63,8 @@ class BlockChain(Chain):
     comm : Communicator
         Processes that train the chain together.
     keep : bool
-        Whether every iteration visits the whole corpus, and documents continue from the end of
-        their last visit; samplers without minibatches always do so.
+        Whether every iteration uses the whole corpus, and documents continue from their state in
+        the last iteration; samplers without minibatches always do so.
     priors : mapping of str to str
         Name of each block that represents a learned prior of another block, and name of this other
         block.
@@ -91,7 +91,8 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # This is the number of sweeps of the Gibbs refinement, which has no minibatch noise.
+        # The attribute is the number of sweeps of the Gibbs refinement, which has no minibatch
+        # noise.
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -105,7 +106,7 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        # These are arrays with rows for the documents of all processes, by name.
+        # The attribute has arrays with rows for the documents of all processes, by name.
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):

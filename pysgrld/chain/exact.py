@@ -225,8 +225,8 @@ class ExactStage:
     def complete(self) -> bool:
         """True if all sweeps and replicates are done.
 
-        A replicate is the continuation of a chain on resampled documents. Replicates are left out
-        if there are fewer than two draws.
+        A replicate is the continuation of a chain on resampled documents. Replicates require at
+        least two draws.
         """
         if not self.done or self._spread is None:
             return self.done

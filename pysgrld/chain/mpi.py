@@ -77,8 +77,8 @@ class Ranks(Communicator):
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
         self.sampling = self.moving = 0.0  # Both times are in seconds.
-        self.sent = 0  # This is the number of bytes.
-        self._over = False  # This is True if all ranks know that the work has ended.
+        self.sent = 0  # The attribute counts the bytes sent.
+        self._over = False  # The attribute is True if all ranks know that the work has ended.
         self._room: dict[str, Array] = {}
         self._last: Requested | None = None
 
@@ -409,7 +409,7 @@ class Ranks(Communicator):
         """Replace this rank's part of a vector of counts by the sum of this part over all ranks."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # This is a mask of all ranks but this one.
+        is_other = np.arange(self.size) != self.rank  # The mask has all ranks but this one.
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)

@@ -65,7 +65,7 @@ class WordSpread:
     def __init__(self, words: Int64s) -> None:
         self.words, self.draws = words, 0
         self.replicates: list[Floats] = []
-        # These are sums of square roots and sums of probabilities.
+        # The array has sums of square roots and sums of probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:

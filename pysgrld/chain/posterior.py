@@ -113,7 +113,7 @@ def has_settled(
     """
     if len(history) < fewest:
         return False
-    # This is the number of samples in the first half of the sampling time.
+    # `half` is the number of samples in the first half of the sampling time.
     half = len(history) // 2
     return not share_gained(history[half - 1], history[-1]) >= least
 

@@ -129,7 +129,7 @@ class Choices:
         UsageError
         """
         check_usage(self.values)
-        # This raises an error for conflicts with a preset or with another default.
+        # `resolve` raises an error for conflicts with a preset or with another default.
         self.resolve(_ANY_CORPUS)
 
     def check_shared(self) -> None:

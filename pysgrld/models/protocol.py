@@ -244,7 +244,7 @@ class Model(ABC, Generic[R]):
         Returns
         -------
         Chain
-            A chain with draws that have ``phi`` over the words, (V, K or more).
+            A chain; its draws have ``phi`` over the words, (V, K or more).
         """
         from pysgrld.corpus.minibatches import Epochs
 

@@ -128,7 +128,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         read = min(tokens, facts.words / 2)  # With lazy rows, a step updates few words.
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
-        if not sampler.draws:  # In this case documents have no persistent chains.
+        if not sampler.draws:  # Without draws, documents have no persistent Gibbs chains.
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)

@@ -138,7 +138,7 @@ def _unpacked(frame: Array, n: int) -> Array:
     try:
         size = zstandard.get_frame_parameters(data).content_size
         width, rest = divmod(size, n) if n else (1, size)
-        if rest or width not in (1, 2, 4, 8):  # This is checked before the bytes are allocated.
+        if rest or width not in (1, 2, 4, 8):  # The size is checked before the bytes are allocated.
             raise ValueError
         planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(data), np.uint8)
     except zstandard.ZstdError as error:

@@ -98,7 +98,7 @@ class Facts(NamedTuple):
     tokens : int
         Number of training tokens.
     score_visits : int
-        Number of tokens that an update of the running score visits; 0 without held-out documents.
+        Number of tokens that are sampled to update the running score; 0 without held-out documents.
     minibatch_words : callable (size, seed) -> int
         Returns the number of distinct words in the first minibatch, which stands for all
         minibatches.

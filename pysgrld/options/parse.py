@@ -184,7 +184,7 @@ def duration(value: str) -> float:
     Raises
     ------
     UsageError
-        If it is no duration.
+        If the text is no duration.
     """
     units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
@@ -241,7 +241,7 @@ def share_or_count(value: str) -> int | float:
     Raises
     ------
     UsageError
-        If it is neither.
+        If the text has neither form.
     """
     if re.fullmatch(r"\d{1,18}", value):
         return int(value)

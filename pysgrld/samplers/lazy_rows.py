@@ -1,21 +1,23 @@
 """Lazy rows: the row of a word in the topic matrix is brought up to date only when it is read.
 
-CIR transitions of constant shape compose exactly, and a word that is absent from a minibatch has
-shape eta in every topic: all the steps that it missed are one step of their total length, drawn
-when the word is next seen. The cost of an iteration depends on its words, not on the vocabulary
-size. The mean of the transition, by which the noise-free warm-up moves, composes too.
+Several CIR transitions with a constant shape have the same distribution as one CIR transition of
+their total length. A word that is absent from a minibatch has shape eta in every topic, so all the
+steps that it missed are made as one step of their total length when the word is needed next. The
+cost of an iteration depends on its words, not on the vocabulary size. The same holds for the mean
+of the transition, which is used in the noise-free warm-up.
 
-Lazy rows add two arrays to the rows: ``last`` (V,) float64, the running time up to which each row
-is current, and ``now`` (1,) float64, the running time, which is the sum of all step lengths.
-``sums`` becomes the conditional mean of s_k given the values last drawn: all rows relax at the same
-rate, so over a step
+Lazy rows have two arrays in addition to the rows: ``last`` (V,) float64, the running time up to
+which each row is current, and ``now`` (1,) float64, the running time, which is the sum of all step
+lengths. ``sums`` becomes the conditional mean of s_k given the values last drawn. All rows relax at
+the same rate, so over a step
 
     E[s_k] <- E[s_k] e^-h + V eta (1 - e^-h)
 
-and a row that is drawn adds its new value minus its expected one. This is the one approximation:
-the relative error of s_k, common to all words of a topic, is about 1/sqrt(s_k). The error is kept
-small and removed at intervals: while s_k of some topic is below `DENSE`, all rows are stepped; and
-every `RENEW` iterations all rows are brought up to date, after which ``sums`` are exact.
+and a row that is drawn adds the difference of its new value and its expected value. This is the
+only approximation: the relative error of s_k, common to all words of a topic, is about 1/sqrt(s_k).
+The error is kept small and removed at intervals: while s_k of some topic is below `DENSE`, all rows
+are updated in each step, and every `RENEW` iterations all rows are brought up to date, so that
+``sums`` are exact afterwards.
 """
 
 from __future__ import annotations

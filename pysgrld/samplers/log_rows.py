@@ -61,7 +61,7 @@ def transition(
     key : Key
     log_g : (V, K) float64
     shape : (V, K) float64
-        Shape of each cell's stationary gamma distribution, > 0.
+        Shape of the stationary gamma distribution of each element, > 0.
     stream : int
         Separates this block's randomness from that of other blocks.
     h : float

@@ -54,8 +54,8 @@ class SamplerFacts(NamedTuple):
 class SamplerSettings:
     """Base class of samplers' settings; also the settings of a sampler without options.
 
-    A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
-    of its sampler; only the sampler reads them.
+    A field has the name of an option, with ``_`` for ``-``, and its default. A `Block` carries the
+    settings of its sampler; only the sampler reads them.
     """
 
     @classmethod
@@ -117,39 +117,40 @@ class Sampler:
     name, summary : str
         The name that is typed after ``--algo``, and one line for the help.
     module, state : str
-        The module with its mathematics, imported when a state is requested, and the class of its
-        states in that module, a `BlockState`. The module of a sampler that takes steps also has a
+        The module with the sampler's mathematics, imported when a state is requested, and the class
+        of its states in that module, a `BlockState`. The module of a sampler that takes steps also has a
         function ``default_step(facts, settings)``.
     settings : str
-        The class of its settings in that module, a `SamplerSettings`; "" if it has no options.
+        The class of the sampler's settings in that module, a `SamplerSettings`; "" without options.
     geometry : str
-        Geometry of the blocks that it can move.
+        Geometry of the blocks that the sampler can update.
     options : mapping
-        Options that only some samplers use: the fields of its settings, by the names that are typed,
-        with their defaults. Help, refusals, estimators and docs are derived from them.
+        Options that only some samplers use, with their defaults: the fields of the sampler's
+        settings, by the names that are typed. Help, refusals, estimators and docs are derived from
+        them.
     check : callable, optional
         Called with the options that were given; raises `UsageError` if they contradict each other.
     whole_corpus : bool
-        Whether it is valid only with the whole corpus as its minibatch, with persistent assignments
-        of all documents.
+        Whether the sampler is valid only if each minibatch is the whole corpus, and documents keep
+        their topics from one iteration to the next.
     serial : bool
         Whether each draw of a token's topic needs the draw before it, across all documents, so that
         one process must have all documents.
     draws : bool
-        Whether its states are draws from the posterior, to be kept and averaged; a variational
-        approximation has none.
+        Whether the sampler's states are draws from the posterior, which can be stored and averaged;
+        the states of a variational approximation are not.
     relative : bool
         Whether a step of 1 goes all the way to the conditional mean; else a step of 1 / N_k does.
     inflates : bool
         Whether noise of minibatches widens the posterior by a known factor.
     learns : frozenset of str
-        Options of priors that may be learned along with the topics that it moves. A sampler without
-        draws has none. To learn ``eta``, even the smallest probabilities of a draw must have
-        exactly their posterior distribution, as eta is learned from them.
+        Options of priors that may be learned along with the topics. A sampler without draws has
+        none. To learn ``eta``, even the smallest probabilities of a draw must have exactly their
+        posterior distribution, because eta is learned from them.
     takes : frozenset of str
-        Options of minibatches that it uses although it sees the whole corpus.
+        Options of minibatches that the sampler uses although its minibatch is the whole corpus.
     ignores : frozenset of str
-        Options of all samplers that it does not use, in addition to the ones excluded by
+        Options of all samplers that this sampler does not use, in addition to the ones excluded by
         ``whole_corpus`` and ``draws``.
     """
 
@@ -204,7 +205,7 @@ class Sampler:
         ----------
         key : Key
         block : Block
-            A block of this sampler's geometry; without settings it gets the default ones.
+            A block of this sampler's geometry; without settings, the default settings are used.
         threads : int
             Number of threads that its steps may use.
         peers : Peers, optional

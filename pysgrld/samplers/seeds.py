@@ -1,9 +1,9 @@
 """Seed words of topics, as prior counts that are added to the Dirichlet prior of these words.
 
 Dirichlet parameters eta + c are the parameters eta after a document of c tokens with known topics.
-Every minibatch contains that document, unscaled: c is added to the estimated counts of the corpus, so
-samplers need no code for seeds. Seeded words are among the words of every step, so no lazy row of
-theirs misses a step with the wrong prior.
+Every step adds c to the estimated counts of the corpus, as if each minibatch had this document, so
+samplers need no code for seed words. Seed words are among the words of every step, so their lazy
+rows never miss a step with the wrong prior.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """SGRHMC, stochastic-gradient Riemannian Hamiltonian Monte Carlo (Ma, Chen and Fox 2015, section 3.2).
 
-Kernel: cpp/kernels/simplex_sgrhmc.cpp. The metric is diag(1/g), on the expanded mean of Patterson and
-Teh (2013). The paper leaves the unit of g open. Here the prior of g has such a rate that a row of an
-average topic sums to V eta + N/K, its Dirichlet parameters: friction is then a word's expected tokens.
+Kernel: cpp/kernels/simplex_sgrhmc.cpp. The metric is diag(1/g), on the expanded mean of Patterson
+and Teh (2013). The paper leaves the unit of g open. Here the rate of g's prior is such that the row
+of an average topic sums to V eta + N/K, the sum of its Dirichlet parameters. Friction is then a
+word's expected number of tokens.
 
 ``momenta`` (V, Kp) float32 are added to the rows. They start at 0.
 """

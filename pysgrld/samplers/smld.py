@@ -1,9 +1,10 @@
 """SMLD, stochastic mirrored Langevin dynamics (Hsieh, Kavis, Rolland and Cevher 2018, section 5.2).
 
-Kernel: cpp/kernels/simplex_smld.cpp. The state is dual, ``y`` (V, Kp) float32, y = log(phi / phi of
-the last word), with ``log_sums`` (Kp,) float64, the logarithms of the sums of exp(y). Noise is the
-same everywhere, so a word that a topic does not use moves no faster than one that it does: its tail
-is explored in a time of order 1/eta^2, which is longer than any run.
+Kernel: cpp/kernels/simplex_smld.cpp. The state is dual: ``y`` (V, Kp) float32 is log(phi / phi of
+the last word), and ``log_sums`` (Kp,) float64 are the logarithms of the sums of exp(y). Noise has
+the same size for all words. The log weight of a word that a topic does not use therefore moves no
+faster than the log weight of a word that the topic uses. The tail of the posterior is explored in a
+time of order 1/eta^2, which is longer than any run.
 """
 
 from __future__ import annotations

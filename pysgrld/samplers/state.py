@@ -105,7 +105,7 @@ class Pace(NamedTuple):
     h : float
         Step size of the topics.
     warm : bool
-        Whether it is an iteration of the warm-up.
+        Whether the iteration is part of the warm-up.
     relative : bool
         Whether a step of 1 takes the topics all the way to their conditional mean.
     share : float

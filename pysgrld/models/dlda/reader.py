@@ -66,7 +66,7 @@ class DeepReader(Reader):
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
         # The counts of all layers are needed only for draws.
         self._totals: Floats = np.zeros((0, 0), np.float32)
-        self._rate: Doubles = np.zeros(0)  # This is each scored entry's rate, summed over samples.
+        self._rate: Doubles = np.zeros(0)  # The rate of each scored entry is summed over samples.
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 

@@ -189,7 +189,8 @@ class Mixture:
             If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # In this case, c does not depend on sticks.
+        # The draw of c given the number of components does not depend on sticks.
+        if settings.concentration != "sticks":
             self._draw_concentration()
         if not self._ordered:
             # Number the components with documents from 0, and propose a birth or a death. All other
@@ -422,7 +423,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # Otherwise all components are reused.
+        if lacking > 0:  # If no component is lacking, stored components are reused.
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 

@@ -127,7 +127,7 @@ class SphericalModel(Model["SphericalOptions"]):
                     "inner-steps": 10,
                     "resample": "off",
                     "noise-estimate": "off",
-                    # This is sqrt(0.01 / D) for the paper's D = 1,666 documents.
+                    # The step size is sqrt(0.01 / D) for the paper's D = 1,666 documents.
                     "step-size": (2.45e-3, 1.0, 0.0),
                 }
                 for name in ("sggmc", "gsgnht")

@@ -123,7 +123,7 @@ class SphericalDocuments(DocumentSampler):
 
         It samples proportions when it is evaluated.
         """
-        del key, draw, comm  # They are unused: the energy is evaluated while topics move.
+        del key, draw, comm  # The arguments are unused: the energy is evaluated while topics move.
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
@@ -238,7 +238,7 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        # This is the trace of the covariance of a single document's gradient.
+        # The covariance of a single document's gradient has this trace.
         trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)

@@ -196,9 +196,9 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
-    # This is the derivative of ln(spread).
+    # `sides` is the derivative of ln(spread).
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
-    # This is the derivative of ln h, with rho = a at^T b h.
+    # `pull` is the derivative of ln h, with rho = a at^T b h.
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
