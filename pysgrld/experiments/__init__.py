@@ -1,4 +1,4 @@
-"""Reruns of figures and tables of papers; each has a function and an entry in `EXPERIMENTS`.
+"""Experiments that repeat figures and tables of papers, with the list `EXPERIMENTS`.
 
 The function is ``(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
 parameter ``corpus`` if its entry names a corpus. The function's module is imported only when the
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Experiment(NamedTuple):
-    """A rerun of one figure or table of a paper.
+    """Experiment that repeats one figure or table of a paper.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Experiment(NamedTuple):
     def run(
         self, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path | None
     ) -> Report:
-        """Import the experiment's function and call it; ``corpus`` comes from `check_corpus`."""
+        """Import the experiment's function and call it, with the path from `check_corpus`."""
         arguments = (corpus,) if self.corpus else ()
         report: Report = resolve_name(f"{__name__}.{self.function}")(setting, listener, *arguments)
         return report
@@ -217,7 +217,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find(name: str) -> Experiment:
-    """Return the experiment with the given name.
+    """Return the experiment with a given name.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Check that an experiment's corpus exists, and return its path; None if it uses no corpus.
+    """Check that the corpus of an experiment exists, and return its path, or None if it has none.
 
     Parameters
     ----------

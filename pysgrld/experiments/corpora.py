@@ -1,4 +1,4 @@
-"""Corpora of experiments, in memory: training documents and held-out documents."""
+"""Corpora of experiments, which are kept in memory: training and held-out documents."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
-#: Number of training documents, and of scored documents, in a quick run.
+#: Number of training documents in a quick run. Then: number of scored documents in a quick run.
 QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 
 class SplitCorpus(NamedTuple):
-    """Training documents, vocabulary size, and scored documents, which are whole or split in two."""
+    """Training documents, vocabulary size, and scored documents (whole or split in two parts)."""
 
     train: Documents
     words: int
     held_out: HeldOut
 
     def facts(self) -> Facts:
-        """Return the facts about the corpus that determine default options."""
+        """Return the facts about the corpus on which default options depend."""
         train = self.train
         return Facts(
             len(train),
@@ -46,7 +46,7 @@ class SplitCorpus(NamedTuple):
 def read_parts(
     folder: Path, observed: float | None, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read training documents and test documents from a folder.
+    """Read training documents and test documents from a folder; test documents are split.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def read_parts(
 def read_unsplit_parts(
     folder: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, Documents, int]:
-    """Read a folder's training documents, test documents and vocabulary size.
+    """Read training documents and test documents from a folder; test documents stay whole.
 
     The folder has the files that `read_parts` reads; test documents without a known word are left
     out.
@@ -97,7 +97,7 @@ def read_unsplit_parts(
 def read_split(
     path: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read documents and split each in two: one part for training, one for scoring.
+    """Read documents and split each into two parts, one for training and one for scoring.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def read_split(
 def read_counts(
     path: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Read all documents and the vocabulary of a docword file; rare words are included."""
+    """Read all documents and the vocabulary of a docword file (UCI format), with rare words."""
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         corpus = open_corpus(
             [str(path)],
@@ -142,7 +142,7 @@ def read_known_words(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Documents:
-    """Read all documents of a docword file over the given vocabulary; empty documents stay."""
+    """Read all documents of a docword file over a given vocabulary; empty documents are kept."""
     blocks = list(
         matched_documents(
             [str(path)],
@@ -163,5 +163,5 @@ def read_known_words(
 
 
 def first(documents: Documents, n: int) -> Documents:
-    """Return the first ``n`` documents, or all if there are fewer."""
+    """Return the first ``n`` documents, or all documents if there are fewer."""
     return documents.take(np.arange(min(n, len(documents))))

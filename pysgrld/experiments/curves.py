@@ -1,7 +1,7 @@
-"""Experiments in which each row is a training run, scored over its training time.
+"""Experiments that train several runs and plot their scores over training time.
 
-`run_rows` resolves, trains and scores rows, and writes a table and a picture. `train_rows` is for
-experiments that write a different table.
+A run is a row of the experiment's table. `run_rows` trains and scores the runs, and writes a table
+and a picture. `train_rows` is for experiments that write a different table.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: Iterations above which a row ends by training time. Such a row is scored after `FIRST` seconds,
-#: and then whenever its training time has grown by the factor `SPACING`.
+#: If a run has more iterations than `MOST`, it ends by training time instead. Such a run is scored
+#: after `FIRST` seconds, and then whenever its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.5
-#: Columns of the table if documents are split; `WHOLE` has the columns if they are scored whole.
+#: Columns of the table if the scored documents are split. `WHOLE` has the columns if documents are
+#: scored whole.
 HEAD = (
     "row",
     "perplexity",
@@ -54,11 +55,11 @@ HEAD = (
 WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 
-# ---- rows and their results
+# ---- training runs (rows of the table) and their results
 
 
 class TrainingRow(NamedTuple):
-    """A training run that is a row of an experiment.
+    """Training run of an experiment, which is a row of the experiment's table.
 
     Attributes
     ----------
@@ -80,14 +81,14 @@ class TrainingRow(NamedTuple):
 
 
 class Length(NamedTuple):
-    """How long a row is trained, in CPU seconds or in minibatches."""
+    """Length of a training run, in CPU seconds or in minibatches."""
 
     seconds: float | None = None
     iterations: int | None = None
 
 
 class CurveTask(NamedTuple):
-    """A row with one seed, as plain values that can be sent to another process."""
+    """Training run with one seed, as plain values that can be sent to another process."""
 
     name: str
     options: Resolved
@@ -97,7 +98,7 @@ class CurveTask(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Held-out scores of a row at one point of training; for LDA they are perplexities.
+    """Held-out scores of a run at one time during training; for LDA they are perplexities.
 
     Attributes
     ----------
@@ -122,7 +123,7 @@ class CurvePoint(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Points of a finished task; ``fault`` is the error that ended it early, or is empty."""
+    """Scores of a finished run over time; ``fault`` is an error that ended the run early, or ""."""
 
     name: str
     seed: int
@@ -131,7 +132,7 @@ class Curve(NamedTuple):
 
 
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
-    """Return the task of a row with one seed: resolved options and length of training."""
+    """Return a training run with one seed, with its resolved options and its length."""
     options, _ = resolve(row.options | {"seed": seed}, data.facts())
     most = length.iterations or 2**53
     iterations = min(row.iterations or most, most)
@@ -151,7 +152,7 @@ def run_rows(
     picture: Callable[[Path, Sequence[TrainingRow], Sequence[Curve], str], Path] | None = None,
     by_documents: bool = False,
 ) -> Report:
-    """Train and score rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``.
+    """Train and score several runs; write ``rows.csv``, ``curves.csv`` and ``curves.png``.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def run_rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity of averaged samples or, without samples, of the current topics."""
+    """Return the perplexity averaged over samples or, without samples, of the current topics."""
     return point.perplexity if point.samples else point.point
 
 
@@ -209,7 +210,7 @@ def lines(
     tasks: Sequence[CurveTask],
     head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
+    """Return a table line for each finished run, averaged over the seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
     table: list[tuple[Any, ...]] = []
     for row in rows:
@@ -246,7 +247,7 @@ def train_rows(
     write_table: Callable[[list[Curve]], Path],
     describe: Callable[[CurvePoint], str],
 ) -> tuple[list[Curve], list[Path]]:
-    """Train and score all rows; after each finished row, write the table and ``curves.csv``.
+    """Train and score all runs; after each one, write the table and ``curves.csv``.
 
     Parameters
     ----------
@@ -288,10 +289,10 @@ def train_rows(
 
 
 def cost(row: CurveTask) -> float:
-    """Return the estimated cost of a row, in sweeps of a document over one layer.
+    """Return the estimated cost of a run, in sweeps of a document over one layer.
 
-    The cost of a row that ends after a given time is its seconds: such rows are compared only with
-    each other.
+    The cost of a run that ends after a given time is this time, because such runs are compared only
+    with each other.
     """
     o = row.options
     if row.seconds is not None and row.iterations > MOST:
@@ -302,7 +303,7 @@ def cost(row: CurveTask) -> float:
 
 
 def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; pass the finished fraction to ``share``."""
+    """Train and score one run with one thread; pass the finished fraction to ``share``."""
     options, train = row.options, row.data.train
     stream = Epochs.of(options, train, np.arange(len(train)))
     corpus = CorpusFacts(row.data.words, train.tokens)
@@ -325,7 +326,8 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 points.append(look(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
-    except NumericalError as error:  # a diverging row is a result, which does not end other rows
+    # A diverging run is a result, which does not end the other runs.
+    except NumericalError as error:
         fault = str(error)
     finally:
         chain.close()
@@ -333,18 +335,18 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
 
 
 def is_mark(step: int, iterations: int) -> bool:
-    """Return True if a curve has a point at this step: 10, 20, 50, 100, 200, 300, ...
+    """Return True if scores are plotted at this step: 10, 20, 50, 100, 200, 300, ...
 
-    Rows of fewer than 100 iterations have a point at every tenth step.
+    Runs of fewer than 100 iterations are scored at every tenth step.
     """
     return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
-    """Score the current state of a row.
+    """Score the current state of a run.
 
-    The further score uses the current topics if documents are scored whole and the run has no
-    samples.
+    The field `further` is the score of the current topics if documents are scored whole and the run
+    has no samples.
     """
     scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
     figures = [] if scorer is None else list(scorer.figures().values())
@@ -356,12 +358,12 @@ def look(posterior: Posterior, seconds: float) -> CurvePoint:
 
 
 def last_points(curves: Iterable[Curve]) -> list[CurvePoint]:
-    """Return the last point of each curve that did not diverge."""
+    """Return the last score of each run that did not diverge."""
     return [c.points[-1] for c in curves if c.points and not c.fault]
 
 
 def mean_point(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Return the mean of each field over one or more points."""
+    """Return the mean of each field over one or more records."""
     return CurvePoint._make(map(statistics.fmean, zip(*points, strict=True)))
 
 
@@ -381,7 +383,7 @@ def draw(
     title: str,
     by_documents: bool,
 ) -> Path:
-    """Draw perplexity against training time or documents, one panel for each panel title."""
+    """Draw perplexity over training time or documents; each panel shows the runs of one title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -407,7 +409,7 @@ def draw(
             scale_seconds(axes)
         axes.set_title(panel, fontsize=10)
         show_grid(axes)
-    # limit the axis, because the first scores are far above all others
+    # Limit the axis, because the first scores are far above all later ones.
     late = [p.point for c in curves for p in c.points[len(c.points) // 4 :]]
     low = min((score(p) for c in curves for p in c.points), default=1.0)
     panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))
@@ -425,9 +427,10 @@ def plot(
     documents: int | None = None,
     dash: str = "-",
 ) -> None:
-    """Draw a row: a dotted line for current topics, a thick one for averaged samples (``value``).
+    """Draw the scores of a run: dotted for current topics, thick for averaged samples (``value``).
 
-    The axis is training seconds, or documents seen if ``documents`` is the size of a minibatch.
+    The horizontal axis is training seconds. If ``documents`` (the size of a minibatch) is given,
+    the axis is the number of documents seen.
     """
     times = [p.iteration * documents if documents else p.seconds for p in curve.points]
     axes.plot(times, [p.point for p in curve.points], color=colour, lw=1.0, ls=":")
@@ -443,7 +446,7 @@ def plot(
 
 
 def scale_seconds(axes: Any) -> None:
-    """Set the time axis's ticks: 1, 2, 5, 10, ..., or 1, 3, 10, ... on a long axis."""
+    """Set the ticks of the time axis: 1, 2, 5, 10, ..., or 1, 3, 10, ... on a long axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")

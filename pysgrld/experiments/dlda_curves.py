@@ -1,10 +1,10 @@
-"""Table 1 and Figures 1 and 2 of Cong et al. (2017) on deep LDA: perplexities and step sizes.
+"""Deep LDA by Cong et al. (2017): perplexities (Table 1, Figure 1) and step sizes (Figure 2).
 
 20News is the authors' matrix, with their split; Wikipedia consists of our articles, with the same
 vocabulary. Four samplers run with one, two and three layers and the constants of the authors' code
 (``--preset dlda-2017``), and sgmc's default sampler runs for comparison. A sampler with projection
-to the simplex has two rows: clipped, as in the preset, and reflected, as in the released code.
-Every row trains with one thread:
+to the simplex has two runs (rows of the table): clipped, as in the preset, and reflected, as in the
+released code. Every run uses one thread:
 
 - After 2000 minibatches of burn-in (Wikipedia: 3500; Gibbs: 1000 iterations), a row takes 1500
   samples, one after each minibatch. The paper's perplexity (section 5) sums rates of the first
@@ -69,9 +69,10 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
 
 LAYERS = ((128,), (128, 64), (128, 64, 32))
-#: Fraction of a test document's tokens that is observed, unless the authors split the documents.
+#: Fraction of a test document's tokens that the model observes, unless the authors split the
+#: documents.
 OBSERVED = 0.8
-#: Suffix of the sampler's name in rows with reflection.
+#: Suffix of a sampler's name in runs with reflection at the boundary of the simplex.
 REFLECTED = "_reflect"
 SAMPLERS = (
     "tlasgr",
@@ -82,16 +83,16 @@ SAMPLERS = (
     "gibbs",
     "ours",
 )
-#: Numbers of topics in rows of LDA by Gibbs sampling with sgmc's default priors; the paper uses
-#: 128.
+#: Numbers of topics in runs of LDA by Gibbs sampling with sgmc's default priors. The paper uses 128
+#: topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: Burn-in iterations and number of samples in these rows.
+#: Number of burn-in iterations in these runs of LDA. Then: number of their samples.
 LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
 class PaperColumn(NamedTuple):
-    """A corpus in Table 1: the paper's values by row, the rows to train, and their burn-in.
+    """Corpus in Table 1: the paper's values by sampler, the runs to train, and their burn-in.
 
     Attributes
     ----------
@@ -138,21 +139,22 @@ WIKI = PaperColumn(
     3500,
 )
 
-#: Number of samples in a full run; burn-in and number of samples in a quick run.
+#: Number of samples in a full run. Then: number of burn-in iterations and number of samples in a
+#: quick run.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
-#: Number of training documents and of scored documents in a quick run.
+#: Number of training documents in a quick run, and number of scored documents.
 QUICK_DOCUMENTS = (400, 150)
 #: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 
 def table1(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Train and score all rows of 20News; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
+    """Train and score runs on 20News; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
     return _run(NEWS, lambda: read(corpus, setting, listener), setting, listener)
 
 
 def wikipedia(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Train and score all rows of Wikipedia; write the same files as `table1`."""
+    """Train and score all runs on Wikipedia; write the same files as `table1`."""
     return _run(WIKI, lambda: read_parts(corpus, OBSERVED, setting, listener), setting, listener)
 
 
@@ -162,7 +164,7 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    names = matching(column.names, setting.rows)  # refuse unknown names before reading data
+    names = matching(column.names, setting.rows)  # Refuse unknown names before reading the data.
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -182,11 +184,11 @@ def _run(
     return Report(HEAD[:columns], [line[:columns] for line in shown], text, files)
 
 
-# ---- rows and their training data
+# ---- training runs and their data
 
 
 def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
-    """Read the training documents, and the test documents with the authors' split.
+    """Read the training documents, and the test documents as split by the authors.
 
     Raises
     ------
@@ -210,12 +212,13 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
         if not is_there(path):
             raise MissingInputError(f"{path}: no such file, which belongs to {observed.name}")
     train, words = read_counts(other_paths[0], setting, listener)
-    # keep documents that are empty in one part
+    # Documents are kept even if one of their two parts is empty.
     parts = (
         read_known_words(path, words, setting, listener) for path in (observed, other_paths[1])
     )
     data = SplitCorpus(train, len(words), pair(*parts))
-    if setting.quick:  # use only the first training documents and test documents
+    # A quick run uses only the first training documents and the first test documents.
+    if setting.quick:
         chosen, held = (
             np.arange(min(QUICK_DOCUMENTS[1], len(data.held_out.observed))),
             data.held_out,
@@ -235,7 +238,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
 def task(
     name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: PaperColumn = NEWS
 ) -> CurveTask:
-    """Return the task of a row with one seed: resolved options and number of iterations."""
+    """Return a training run with one seed, with its resolved options and number of iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
@@ -283,11 +286,11 @@ HEAD = (
 def rows(
     names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
+    """Return a table line for each finished run, averaged over the seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
-        if not row_curves:  # the row is not finished yet
+        if not row_curves:  # The run is not finished yet.
             continue
         ends = last_points(row_curves)
         paper = column.paper.get(name.replace(REFLECTED, ""))
@@ -313,12 +316,12 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the rate-weighted perplexity; LDA has no rates, so return that of `sgmc eval`."""
+    """Return the rate-weighted perplexity; LDA has no rates, so return that of ``sgmc eval``."""
     return point.perplexity if math.isnan(point.further) else point.further
 
 
 def describe(point: CurvePoint) -> str:
-    """Return a sentence about the state of a row."""
+    """Return a sentence about the current score of a run."""
     if not point.samples:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
@@ -332,7 +335,7 @@ def sentences(
     setting: ExperimentSetting,
     column: PaperColumn = NEWS,
 ) -> list[str]:
-    """Return sentences on the order of samplers at each depth, and on invalid comparisons."""
+    """Return sentences on the order of the samplers for each number of layers."""
     text = []
     if setting.quick:
         text.append("a small cut and few iterations: only that it works can be seen from this.")
@@ -358,12 +361,12 @@ def sentences(
 
 
 def order(scores: Mapping[str, float]) -> str:
-    """Return a text with the rows' names and scores, in ascending order of score."""
+    """Return a text with the names and scores of runs, in ascending order of score."""
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
 def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -> Path:
-    """Draw perplexity against training seconds, one panel for each number of layers."""
+    """Draw perplexity over training seconds, with a panel for each number of layers."""
     from matplotlib.lines import Line2D
 
     used = {c.name.split("-", 1)[1] for c in curves}
@@ -415,10 +418,11 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 # ---- Figure 2: step sizes of each layer
 
-#: Number of minibatches with recorded step sizes, in a full run and in a quick run.
+#: Number of minibatches of which step sizes are recorded, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
-#: Columns: iteration; for each layer, eps_t / M_k averaged over its topics; for each layer, eps_t
-#: divided by the mean of M_k.
+#: Columns of the table of step sizes: the iteration; for each layer, eps_t / M_k averaged over its
+#: topics; for each layer, eps_t divided by the mean of M_k. The sampler divides the step size eps_t
+#: of topic k by M_k.
 RATES_HEAD = (
     "iteration",
     *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),
@@ -427,7 +431,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """A TLASGR chain whose step sizes are recorded, as plain values for another process."""
+    """Chain of TLASGR with recorded step sizes, as plain values for another process."""
 
     options: Resolved
     data: SplitCorpus
@@ -435,7 +439,7 @@ class RatesTask(NamedTuple):
 
 
 def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Record the layers' step sizes eps_t / M_k in TLASGR; write ``rates.csv`` and ``rates.png``."""
+    """Record each layer's step sizes in TLASGR; write ``rates.csv`` and ``rates.png``."""
     split = is_folder(corpus) and any(corpus.glob("docword.*.test-observed.txt*"))
     data = (
         read(corpus, setting, listener)
@@ -466,7 +470,7 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 
 
 def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
-    """Train with one thread; return iterations with the step sizes of each layer's topics.
+    """Train with one thread; return the step sizes of each layer's topics by iteration.
 
     Returns
     -------
@@ -486,7 +490,8 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                scales = [arrays[f"{name}.m"] for name in names]  # M_k is in tokens of the corpus
+                # In these arrays, M_k is in tokens of the corpus.
+                scales = [arrays[f"{name}.m"] for name in names]
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
     finally:
@@ -495,12 +500,12 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
 
 
 def is_round(iteration: int) -> bool:
-    """Return True if the table shows this iteration: 1, 2, 5, 10, 20, 50, ..."""
+    """Return True if the table has this iteration: 1, 2, 5, 10, 20, 50, ..."""
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 
 def say_rates(last: Doubles) -> list[str]:
-    """Return sentences on whether higher layers have larger step sizes, which the paper claims."""
+    """Return sentences on the paper's claim that higher layers have larger step sizes."""
     text = []
     for label, steps in zip(
         ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
@@ -513,7 +518,7 @@ def say_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw each layer's step sizes over iterations: the mean, and that of an average topic."""
+    """Draw each layer's step sizes over iterations: their mean, and that of an average topic."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

@@ -1,4 +1,4 @@
-"""Figure 3 of Cong et al. (2017) on deep LDA: topics of three layers learned from MNIST.
+"""Topics of three layers learned from MNIST images: Figure 3 of Cong et al. (2017) on deep LDA.
 
 The model is a Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels. It
 trains for one epoch of minibatches of 200 images, with the constants of the authors' code
@@ -6,8 +6,9 @@ trains for one epoch of minibatches of 200 images, with the constants of the aut
 topic of an upper layer is shown as its projection to pixels, Phi1 Phi2 ... phi_k.
 
 Two numbers for each layer measure whether it has learned anything. The spread of a topic is
-exp(entropy) / number of units of the layer below, averaged over topics. The cosine is between the
-pictures of two topics, averaged over pairs. Random topics have a wide spread and similar pictures.
+exp(entropy) divided by the number of units in the layer below; it is averaged over topics. The
+cosine is between the pictures of two topics, averaged over pairs. Random topics have a wide spread
+and similar pictures.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from pysgrld.types import Documents, Doubles
 ALGORITHMS = ("tlfsgr", "tlasgr")
 LAYERS = (128, 64, 32)
 FILE = "train-images-idx3-ubyte"
-#: Maximum size of such a file in bytes.
+#: Maximum size, in bytes, of a file of images.
 LARGEST = 1 << 30
 #: First bytes of a file in MNIST's format with a three-dimensional array of unsigned bytes.
 MAGIC = bytes((0, 0, 8, 3))
-#: Number of images and minibatch size of a quick run.
+#: Number of images in a quick run. Then: minibatch size in a quick run.
 QUICK_IMAGES, QUICK_MINIBATCH = 400, 50
-#: Number of columns of a layer's sheet of pictures, by its number of topics.
+#: Number of columns in the picture of a layer's topics, by the number of topics.
 ACROSS = {128: 8, 64: 8, 32: 4}
 
 
@@ -57,7 +58,7 @@ class Images(NamedTuple):
 
 
 class DictionaryTask(NamedTuple):
-    """A sampler, as plain values that can be sent to another process."""
+    """Task of training with one sampler, as plain values that can be sent to another process."""
 
     options: Resolved
     images: Documents
@@ -66,7 +67,7 @@ class DictionaryTask(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """Topics before and after an epoch, and its duration in seconds."""
+    """Topics before and after an epoch of training, and the epoch's duration in seconds."""
 
     start: Draw
     end: Draw
@@ -155,7 +156,7 @@ def read_images(path: Path) -> Images:
 
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
-    """Return the task of a sampler, with resolved options."""
+    """Return the task of training with a sampler, with resolved options."""
     settings: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,
@@ -193,7 +194,7 @@ def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
 
 
 def topics(parts: Draw, layer: int) -> Doubles:
-    """Return the topics of layer ``layer``, from 0, (K_{l-1}, K_l); columns sum to 1."""
+    """Return the topics of a layer, counted from 0, as a matrix in which each column sums to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
     phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
@@ -203,7 +204,7 @@ def topics(parts: Draw, layer: int) -> Doubles:
 def projected(parts: Draw, layer: int) -> Doubles:
     """Return a layer's topics as distributions over pixels, (V, K_l).
 
-    They are Phi1 Phi2 ... (Cong et al. 2017, section 2).
+    The result is the matrix product Phi1 Phi2 ... up to this layer (Cong et al. 2017, section 2).
     """
     projection = topics(parts, 0)
     for above in range(1, layer + 1):
@@ -212,7 +213,7 @@ def projected(parts: Draw, layer: int) -> Doubles:
 
 
 def spread(phi: Doubles) -> float:
-    """Return the mean of exp(entropy) / V over columns (V, K): 1 if uniform, 1/V if one word each."""
+    """Return the mean of exp(entropy) / V over the columns of a (V, K) matrix; 1 if uniform."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
 
@@ -225,26 +226,26 @@ def cosine(pictures: Doubles) -> float:
 
 
 class Atoms(NamedTuple):
-    """A layer's topics as pictures, (K, V), by decreasing weight, and the weights, (K,)."""
+    """Topics of a layer as pictures, (K, V), by decreasing weight, and their weights, (K,)."""
 
     pictures: Doubles
     weights: Doubles
 
 
 def atoms(parts: Draw, layer: int) -> Atoms:
-    """Return a layer's pictures, sorted by their expected share of an image."""
+    """Return the pictures of a layer's topics, sorted by their expected share of an image."""
     weights = prior_mean(parts, LAYERS, layer)
     order = np.argsort(-weights, kind="stable")
     return Atoms(projected(parts, layer).T[order], weights[order])
 
 
 HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
-#: Name, in the table of layers, of the topics before the first minibatch.
+#: Name of the rows, in the table of layers, for the topics before training.
 START = "at first"
 
 
 def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Return each layer's spread and cosine, at the start and after training by each sampler."""
+    """Return each layer's spread and cosine, before training and after training by each sampler."""
     first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (
@@ -277,7 +278,7 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
-    """Draw a layer's pictures, with the two samplers side by side."""
+    """Draw the pictures of a layer's topics, with the two samplers side by side."""
     k = LAYERS[layer]
     across = ACROSS[k]
     down = k // across
@@ -296,7 +297,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Join pictures, each scaled to its maximum, into one, with a grey pixel between them."""
+    """Join pictures, each scaled to its maximum, into one, with grey pixels between them."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

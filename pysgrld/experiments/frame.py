@@ -1,4 +1,4 @@
-"""Parts common to all experiments: setting, report, and folder of CSV files."""
+"""Types and functions common to all experiments: settings, report, and CSV files."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ class Report(NamedTuple):
 
 
 class ExperimentListener(Protocol):
-    """Receiver of progress reports of an experiment, such as the screen of ``sgmc reproduce``."""
+    """Receiver of an experiment's progress reports, such as the screen of ``sgmc reproduce``."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Show a line."""
+        """Show a line of text."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
         """Return a context manager; it yields a function to call with the number of finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:
-    """Create the folder for the results.
+    """Create the folder for the results of an experiment.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def make_folder(path: Path, *, force: bool) -> None:
 
 
 def require_scipy(name: str) -> None:
-    """Raise an error if SciPy is not installed, whose distribution functions are needed.
+    """Raise an error if SciPy, which provides distribution functions, is not installed.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def require_scipy(name: str) -> None:
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Return the names that match any of the patterns, in order; all names if no pattern is given.
+    """Return the names that match any pattern, in their order; without patterns, all names.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table as CSV, with at most seven digits per number, and empty cells for None or NaN."""
+    """Write a table as CSV; numbers have at most seven digits, and None and NaN are empty cells."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

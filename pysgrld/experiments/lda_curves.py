@@ -1,4 +1,4 @@
-"""Held-out perplexity of LDA during training: figures of four papers, one section each."""
+"""Held-out perplexity of LDA during training, as in figures of four papers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pysgrld.experiments.corpora import read_parts, read_split
 from pysgrld.experiments.curves import Length, TrainingRow, run_rows
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 
-#: Fraction of a test document's tokens that is observed, if test documents are in a separate file.
+#: Fraction of a test document's tokens that the model observes, if test documents are in a separate
+#: file.
 OBSERVED = 0.9
 
 # ---- Patterson and Teh (2013), Figure 2 (a)
@@ -20,7 +21,7 @@ _AS_RELEASED = {"algo": "sgrld", "warm-up": 0, "burn-in": 50, "step-size": (0.01
 _HSVG = {"algo": "hsvg", "step-size": (1.0, 10.0, 0.6), **_BATCH}
 _OVB = {"algo": "ovb", "step-size": (1.0, 1.0, 0.0), **_BATCH}
 UPDATES = (1, 5, 10)
-#: Titles of the left panel, with chains, and of the right panel, with approximations.
+#: Title of the left panel, with Markov chains, and of the right panel, with approximations.
 CHAINS, VARIATIONAL = "Markov chains", "variational Bayes"
 NIPS = (
     TrainingRow("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}, CHAINS),
@@ -40,7 +41,7 @@ NIPS = (
 
 
 def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun the batch algorithms on the NIPS papers.
+    """Repeat the comparison of batch algorithms on the NIPS papers.
 
     Every document is split: 80 % of its tokens are for training and 20 % for scoring. All four
     algorithms have K = 50, alpha = eta = 0.01, and 1, 5 or 10 updates of a document's topics. They
@@ -57,7 +58,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
 
 def say_best_of_each(scores: dict[str, float]) -> list[str]:
-    """Return a sentence that orders the algorithms by the perplexity of their best rows."""
+    """Return a sentence that orders the algorithms by the perplexity of their best runs."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]
@@ -97,7 +98,7 @@ WIKIPEDIA = (
 def sgrld_wikipedia(
     setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 ) -> Report:
-    """Rerun the online topic models of Wikipedia, and all samplers for comparison.
+    """Repeat the comparison of online topic models on Wikipedia, and add all samplers of sgmc.
 
     The paper chose priors, step sizes and sweeps of each algorithm by a grid search on its test
     set, and does not list them; here no setting depends on the test documents. SGRLD has the
@@ -111,7 +112,7 @@ def sgrld_wikipedia(
 
 
 def say_orders(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the order of rows: as in the paper, and with sgmc's defaults."""
+    """Return sentences on the order of the runs: as in the paper, and with sgmc's defaults."""
     text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):
@@ -148,7 +149,7 @@ _SGRLD = {"algo": "sgrld", "step-size": (0.01, 1000.0, 0.6), **_SHARED}
 _GIBBS = {"algo": "cgs", "topics": 100, "burn-in": 100, "sample-every": 5}
 _PRIOR = {"alpha": 0.01, "eta": (0.05,)}
 _PRIOR_OF_SCIR = {"alpha": 0.005, "eta": (1.0,)}
-#: Number of sweeps of collapsed Gibbs sampling, which is stationary after the first hundred.
+#: Number of sweeps of collapsed Gibbs sampling; the chain is stationary after the first hundred.
 SWEEPS = 300
 SCIR = (
     TrainingRow("scir-2018", _SCIR | _PRIOR_OF_SCIR, PUBLISHED),
@@ -161,7 +162,7 @@ SCIR = (
 
 
 def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun SCIR and SGRLD on Wikipedia.
+    """Repeat the comparison of SCIR and SGRLD on Wikipedia.
 
     The released code gives the two samplers different priors: eta = 1, alpha = 0.005 for SCIR; eta
     = 0.0001, alpha = 0.01 for SGRLD. Both are shown with the published priors and, in the second
@@ -176,7 +177,7 @@ def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_scir(scores: dict[str, float]) -> list[str]:
-    """Return sentences on which sampler is better, with the published priors and with a common one."""
+    """Return sentences on which sampler is better, with published priors and with equal priors."""
     text = []
     for a, b, how in (
         ("scir-2018", "sgrld-2018", "as published"),
@@ -191,7 +192,7 @@ def say_scir(scores: dict[str, float]) -> list[str]:
 # ---- Hsieh, Kavis, Rolland and Cevher (2018), Figure 1 (b)
 
 _SMLD = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
-#: Step sizes of the approximation at which it neither stops nor oscillates.
+#: Step sizes of approximate mirrored Langevin with which the chain neither stops nor oscillates.
 APPROXIMATE_STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 SMLD = (
     TrainingRow("sgrld", {"algo": "sgrld", **_SMLD}),
@@ -207,7 +208,7 @@ SMLD = (
 
 
 def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun mirrored Langevin and SGRLD on Wikipedia.
+    """Repeat the comparison of mirrored Langevin and SGRLD on Wikipedia.
 
     Samplers see 100,000 documents in minibatches of 50, with the settings of SGRLD's released code.
     The paper runs only "SMLD-approximate", as exp(y) would overflow in exact SMLD. It uses the five
@@ -222,7 +223,7 @@ def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_smld(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the final perplexities of approximate SMLD, exact SMLD, and SGRLD."""
+    """Return sentences on the final perplexities of approximate and exact SMLD, and of SGRLD."""
     approximate = {n: v for n, v in scores.items() if n.startswith("smld-approx")}
     text = []
     if "sgrld" in scores and approximate:

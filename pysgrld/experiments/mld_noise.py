@@ -1,4 +1,4 @@
-"""Gradient noise in dual and primal coordinates (Hsieh et al. 2018, lemma 2, item 4).
+"""Gradient noise in dual and in primal coordinates (Hsieh et al. 2018, lemma 2, item 4).
 
 The posterior is that of section 5.1: eleven categories, counts 10,000, 10, 10 and eight times 0,
 prior .1. Minibatches have 100 observations, drawn with replacement. In the primal coordinates x_1
@@ -23,15 +23,15 @@ from pysgrld.types import Doubles
 
 #: Minibatch size in the paper's experiment.
 MINIBATCH = 100
-#: Number of posterior draws at which the noise is computed, in a full run and in a quick run.
+#: Number of posterior samples at which the noise is computed, in a full run and in a quick run.
 DRAWS, QUICK_DRAWS = 100_000, 1_000
-#: Levels of the shown quantiles, in percent.
+#: Quantiles shown in the table, in percent.
 QUANTILES = (0, 2.5, 50, 97.5, 100)
 HEAD = ("quantile", "primal", "dual", "ratio")
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute primal and dual errors at posterior draws; write ``noise.csv`` and ``noise.png``."""
+    """Compute primal and dual gradient errors; write ``noise.csv`` and ``noise.png``."""
     draws = QUICK_DRAWS if setting.quick else DRAWS
     with listener.counting("draws", draws) as tell:
         rng = np.random.default_rng(setting.seed)
@@ -56,7 +56,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Doubles]:
-    """Return expected squared errors of a minibatch's primal and dual gradients, (draws,) each.
+    """Return the expected squared error of a minibatch's gradient, primal and dual, (draws,) each.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Do
 
 
 def draw(path: Path, primal: Doubles, dual: Doubles) -> Path:
-    """Draw the squared errors' posterior distribution on a logarithmic axis."""
+    """Draw the distribution of squared errors over the posterior, on a logarithmic axis."""
     figure = new_figure(8.5, 3.8)
     axes = figure.subplots()
     axes.hist(

@@ -1,9 +1,10 @@
-"""Section 5.1 and appendix H.1 of the paper on mirrored Langevin (Hsieh et al. 2018).
+"""Mirrored Langevin dynamics on a Dirichlet posterior (Hsieh et al. 2018, section 5.1).
 
-The posterior has eleven categories, counts 10,000, 10, 10 and eight times 0, and prior .1; every
-step uses all observations. The distribution at each iteration is estimated from many independent
-trials. Its total variation distance to the posterior is computed from bins of each category's
-probability; distances are averaged over categories with the same counts.
+The figure is in appendix H.1, too. The posterior has eleven categories, counts 10,000, 10, 10 and
+eight times 0, and prior .1; every step uses all observations. The distribution at each iteration is
+estimated from many independent trials. Its total variation distance to the posterior is computed
+from bins of each category's probability; distances are averaged over categories with the same
+counts.
 
 The paper does not state the following choices, so they are ours. Trials start at equal
 probabilities (SGRLD's g at 1/11 each). Categories with counts have 100 bins of equal width between
@@ -11,7 +12,7 @@ the quantiles 1e-4 and 1 - 1e-4, and two bins for the tails. Categories without 
 of equal probability. Each seed has 20,000 trials, while the paper has 2,000,000: 100 seeds give the
 same number.
 
-The samplers are the ones that move topics; each trial is a topic.
+The samplers are sgmc's samplers of topics; each trial is one topic.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
-#: Both shape parameters of the Beta posterior of each category's probability.
+#: Shape parameters of the Beta posterior of each category's probability.
 SHAPES = [(n + ALPHA, sum(COUNTS) + ALPHA * len(COUNTS) - (n + ALPHA)) for n in COUNTS]
-#: Categories that have the same counts, and thus the same distribution.
+#: Groups of categories that have the same counts, and thus the same distribution.
 ALIKE = {
     "category 1 (10,000 counts)": [0],
     "categories 2 and 3 (10 counts)": [1, 2],
@@ -49,18 +50,18 @@ ALIKE = {
 }
 TRIALS, QUICK_TRIALS = 20_000, 2_000
 ITERATIONS, QUICK_ITERATIONS = 20_000, 300
-#: Steps h. Mirrored Langevin is stable below 4 / 10,021.
+#: Step sizes h of each sampler. Mirrored Langevin is stable if h is below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: Number of step sizes shown for each sampler, those with the smallest final distance.
+#: Number of step sizes of each sampler in the picture; they have the smallest final distances.
 SHOWN = 3
-#: The decay of a curve is measured from this total variation down to this multiple of its final
-#: value.
+#: The decay of a curve is measured while the total variation falls from the first value to the
+#: second value times its final value.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
 class TrialsTask(NamedTuple):
-    """The trials of a sampler with one step size and one seed."""
+    """Independent trials of a sampler with one step size and one seed."""
 
     algo: str
     h: float
@@ -70,7 +71,7 @@ class TrialsTask(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Run all trials; write ``tv.csv``, ``steps.csv`` and ``tv.png``."""
+    """Run the trials of all samplers; write ``tv.csv``, ``steps.csv`` and ``tv.png``."""
     require_scipy("mld-tv")
     trials = QUICK_TRIALS if setting.quick else TRIALS
     iterations = QUICK_ITERATIONS if setting.quick else ITERATIONS
@@ -107,7 +108,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     floors = [category_floors[alike[0]] for alike in ALIKE.values()]
     curves = {row: by_kind(curve) for row, curve in curves.items()}
-    rows: list[tuple[Any, ...]] = [("exact", None, *floors)]  # distances at the end
+    # The numbers in these rows are distances at the last iteration.
+    rows: list[tuple[Any, ...]] = [("exact", None, *floors)]
     rows += [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
     files.append(write_csv(setting.out / "steps.csv", HEAD, rows))
     if setting.pictures:
@@ -124,7 +126,7 @@ def marks(iterations: int) -> Int64s:
 
 
 def bins() -> list[Doubles]:
-    """Return the bin edges for each category, as log probabilities."""
+    """Return the edges of the histogram bins for each category, as log probabilities."""
     from scipy.special import betaincinv
 
     edges = []
@@ -138,7 +140,7 @@ def bins() -> list[Doubles]:
 
 
 def masses() -> list[Doubles]:
-    """Return the posterior mass of each bin, for each category."""
+    """Return the posterior probability of each histogram bin, for each category."""
     from scipy.special import betainc
 
     return [
@@ -148,19 +150,19 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Return the expected distance from the posterior of ``trials`` exact draws, given bin masses."""
+    """Return the expected distance of a histogram of ``trials`` exact posterior samples."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
 def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
-    """Return the `histograms` of a task whose trials start at equal probabilities."""
+    """Return the `histograms` of a task in which trials start at equal probabilities."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)
 
 
 def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
-    """Run a task's trials from the given rows, and count the trials in each bin.
+    """Run the trials of a task from given states, and count the trials in each histogram bin.
 
     Returns
     -------
@@ -189,7 +191,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Return total variation distances of counts from the posterior, (marks, categories)."""
+    """Return the total variation distance of each histogram, (iterations, categories)."""
     distances = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -203,12 +205,12 @@ HEAD = ("sampler", "h", "tv-category-1", "tv-categories-2-3", "tv-categories-4-1
 
 
 def by_kind(curve: Doubles) -> Doubles:
-    """Return the mean distance over each kind of categories in `ALIKE`, (marks, 3)."""
+    """Return the mean distance over each group of categories in `ALIKE`, (iterations, 3)."""
     return np.stack([curve[:, alike].mean(axis=1) for alike in ALIKE.values()], axis=1)
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return a sampler's step sizes, sorted by final distance for categories of kind i."""
+    """Return the step sizes of a sampler, sorted by final distance for group i of categories."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 
@@ -216,7 +218,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], compared: Int64s, *, quick: bool
 ) -> list[str]:
-    """Return sentences that state each sampler's final distance at its best step size."""
+    """Return sentences that state the final distance of each sampler at its best step size."""
     text = []
     if quick:
         text.append("few trials and iterations: only that it works can be seen from this.")
@@ -235,9 +237,9 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return a phrase with the iteration after which MLD stays nearer than SGRLD, or "" if none.
+    """Return a phrase with the iteration after which MLD stays nearer than SGRLD, or "".
 
-    At each iteration, both samplers have the step size that is best then.
+    At each iteration, both samplers have the step size that is best at this iteration.
     """
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
@@ -249,7 +251,7 @@ def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s
 
 
 def decay(curve: Doubles, compared: Int64s) -> float:
-    """Return the slope of log total variation over log iteration while a curve decays.
+    """Return the slope of log total variation over log iteration, while a curve decays.
 
     The slope is a least-squares fit from the last iteration above `DECAY_FROM` down to `DECAY_TO`
     times the last value. It is NaN if fewer than three iterations are in this range.
@@ -270,7 +272,7 @@ def decay(curve: Doubles, compared: Int64s) -> float:
 
 
 def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str:
-    """Return a sentence on the decay rates of MLD, for which the paper claims T^(-1/2)."""
+    """Return a sentence on the decay rate of MLD, which according to the paper is T^(-1/2)."""
     parts = []
     for i, kind in enumerate(ALIKE):
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
@@ -287,7 +289,7 @@ def draw(
     *,
     quick: bool,
 ) -> Path:
-    """Draw distance over iterations, for each sampler's three best step sizes."""
+    """Draw distance over iterations for the three best step sizes of each sampler."""
     from matplotlib.ticker import FuncFormatter
 
     figure = new_figure(15, 4.9)

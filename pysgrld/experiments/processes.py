@@ -1,4 +1,4 @@
-"""Running rows in parallel, each in a process with one thread; results do not depend on the number."""
+"""Parallel runs of an experiment, each in a process with one thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pysgrld.errors import Interrupted, MemoryLimitError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Seconds between two updates of the progress of rows.
+#: Seconds between two updates of the progress display.
 LOOK = 0.5
-#: Objects shared with worker processes: finished fraction of every task, and a request to stop.
+#: Objects shared with worker processes: the finished fraction of each task, and a request to stop.
 _shared: tuple[Any, Any] | None = None
 
 
@@ -32,7 +32,8 @@ def in_processes(
 ) -> list[Result]:
     """Run ``work(task, share)`` for all tasks, costliest first; return results in task order.
 
-    Processes are spawned, not forked, as a fork may hang if OpenMP threads exist.
+    Results do not depend on the number of processes. Processes are spawned, not forked, as a fork
+    may hang if OpenMP threads exist.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def in_processes(
     MemoryLimitError
         If a process was killed.
     """
-    # an interrupt inside the executor might let it wait forever, and one inside an import might be
-    # lost, so the handler only sets a flag
+    # An interrupt inside the executor might let it wait forever, and an interrupt inside an import
+    # might be lost. Therefore the handler only sets a flag.
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")
@@ -87,7 +88,7 @@ def in_processes(
             "use fewer --threads"
         ) from None
     finally:
-        signal.signal(signal.SIGINT, before)  # another interrupt stops at once
+        signal.signal(signal.SIGINT, before)  # Another interrupt stops the process at once.
         stop.set()
         executor.shutdown(cancel_futures=True)
     return [results[position] for position in range(len(tasks))]
@@ -96,7 +97,8 @@ def in_processes(
 def _start(shares: Any, stop: Any) -> None:
     global _shared
     _shared = shares, stop
-    # Ctrl-C reaches all processes of a terminal; workers ignore it, as the parent stops them
+    # Ctrl-C reaches all processes of a terminal. Workers ignore it, because the parent process
+    # stops them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,10 +1,11 @@
-"""Section 5.1 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): a circle.
+"""Geodesic Monte Carlo with gradient noise on a circle (Liu, Zhu and Song 2016, section 5.1).
 
 The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), with m1 and m2 at 60 degrees to either side of the
 x axis. Gradients are exact, plus normal noise of variance 1000 in each of their two components. The
-paper states neither step size nor friction; ours are eps = .005 and C = 5, so that unmodelled noise
-raises the temperature of chains to 1 + 1000 eps / (2 C) = 1.5. Chains start from exact draws: the
-figure shows their stationary distribution, not the time that they need to cross between modes.
+paper states neither step size nor friction; ours are eps = .005 and C = 5, so that noise that a
+sampler does not model raises the temperature of chains to 1 + 1000 eps / (2 C) = 1.5. Chains start
+from exact draws: the figure shows their stationary distribution, not the time that they need to
+cross between modes.
 
 The thermostat runs twice, with two divisors: the dimension of the circle, 1, and the dimension of
 the plane around it, 2, as in the released code.
@@ -42,7 +43,7 @@ QUICK_BURN_IN, QUICK_KEPT = 200, 10
 
 
 class CircleRow(NamedTuple):
-    """A sampler: its label, and its arguments to `pysgrld.samplers.targets.sphere.sample`."""
+    """Sampler in the experiment: its label, and its arguments to `targets.sphere.sample`."""
 
     label: str
     step_size: float
@@ -61,12 +62,12 @@ ROWS = {
     "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
     "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
 }
-#: Rows with a density in the figure.
+#: Samplers of which the figure shows the density.
 SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
 class CircleTask(NamedTuple):
-    """A row with a seed, and whether the run is quick."""
+    """Task of running one sampler with a seed, either in full or quickly."""
 
     row: str
     seed: int
@@ -74,7 +75,7 @@ class CircleTask(NamedTuple):
 
 
 class CircleOutcome(NamedTuple):
-    """Counts of angles in equal bins, mean temperature and friction, and 100 of the angles."""
+    """Histogram of the sampled angles, mean temperature and friction, and 100 of the angles."""
 
     counted: list[int]
     temperature: float
@@ -83,13 +84,13 @@ class CircleOutcome(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Run all rows; write ``rows.csv``, ``angles.csv`` and ``circle.png``."""
+    """Run all samplers; write ``rows.csv``, ``angles.csv`` and ``circle.png``."""
     tasks = [CircleTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # second distance: from the exact distribution at the measured temperature
+    rows = [  # The second distance is from the exact distribution at the measured temperature.
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
@@ -125,12 +126,13 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
-    """Run one row, and count its angles by bin."""
+    """Run one sampler, and count its angles in the histogram bins."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
     burn_in, n_draws = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
     start = TARGET.draw(chains, seed=task.seed)
-    exact = row.algo == "gmc"  # GMC takes longer iterations
+    # GMC makes longer moves in an iteration, so it needs neither burn-in nor thinning.
+    exact = row.algo == "gmc"
     if task.row == "exact":
         x = TARGET.draw(chains * n_draws, seed=task.seed + 1)
         draws = SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4)
@@ -139,7 +141,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        moved.degrees = 2  # the plane's dimension instead of the circle's
+        moved.degrees = 2  # This is the dimension of the plane instead of the circle's.
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:
         draws = sample(
@@ -167,7 +169,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
 
 
 def masses(temperature: float = 1.0) -> Doubles:
-    """Return the exact bin masses at temperature T, for the density to the power 1/T."""
+    """Return the exact probability of each histogram bin, for the density to the power 1/T."""
     fine = 100
     angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
     log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
@@ -176,12 +178,12 @@ def masses(temperature: float = 1.0) -> Doubles:
 
 
 def share(outcome: CircleOutcome) -> Doubles:
-    """Return the fraction of the draws in each bin."""
+    """Return the fraction of the sampled angles in each histogram bin."""
     return np.array(outcome.counted) / sum(outcome.counted)
 
 
 def variation(p: Doubles) -> float:
-    """Return the total variation distance of bin masses from the exact distribution."""
+    """Return the total variation distance of a histogram from the exact distribution."""
     return 0.5 * float(np.abs(p - masses()).sum())
 
 
@@ -191,7 +193,7 @@ HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "
 
 
 def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
-    """Return sentences on distances and temperatures of samplers with and without a noise model."""
+    """Return sentences on distances and temperatures, with and without a model of the noise."""
     far = {name: variation(share(o)) for name, o in by_row.items()}
     hot = {name: o.temperature for name, o in by_row.items()}
     text = []
@@ -212,7 +214,7 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
-    """Draw a hundred points on the circle, and the densities of the angle."""
+    """Draw a hundred sampled points on the circle, and the densities of the angle."""
     colours = dict(zip(SHOWN, (COLOURS[2], COLOURS[0], COLOURS[3], COLOURS[1]), strict=True))
     figure = new_figure(12, 5.2)
     density_axes, right = figure.subplots(1, 2, width_ratios=(1, 1.6))

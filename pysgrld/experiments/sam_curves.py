@@ -1,4 +1,4 @@
-"""Six methods for directional data at equal training time (Liu, Zhu and Song 2016, Figure 5).
+"""Comparison of six methods for directional data over training time (Liu et al. 2016, Figure 5).
 
 The first panel has the settings of the released code. With its step sizes the proportions do not
 move, so that both the paper's curves and these show a least-squares fit. The second panel has
@@ -36,16 +36,17 @@ from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Rep
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
-#: Samplers with minibatches, samplers of the whole corpus, and variational methods; in the paper's
-#: order, best first.
+#: Samplers with minibatches. Then: samplers that use the whole corpus, and variational methods.
+#: Each list is in the paper's order, best first.
 NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
 _ALL = {"minibatch": 2**53}
-#: In sgmc's rows, burn-in is shorter than by default if each iteration uses the whole corpus.
+#: Options of runs with sgmc's settings: burn-in is shorter than by default if each iteration uses
+#: the whole corpus.
 _SHORT = {"burn-in": 20, "sample-every": 1}
 
 
 class Study(NamedTuple):
-    """Settings for a panel of Figure 5, which shows one corpus.
+    """Settings of an experiment for one panel of Figure 5, which shows one corpus.
 
     Attributes
     ----------
@@ -69,9 +70,9 @@ class Study(NamedTuple):
     seconds: float
 
 
-#: Three newsgroups, Figure 5 (a): the corpus of Reisinger et al. (2010). A document is its vector
-#: of word counts divided by its norm, without weights by document frequency. The settings are
-#: ``--preset sam-2016``.
+#: Settings for three newsgroups, Figure 5 (a), the corpus of Reisinger et al. (2010). A document is
+#: its vector of word counts divided by the vector's norm, without weights by document frequency.
+#: The settings are ``--preset sam-2016``.
 NEWS = Study(
     {"topics": 20, "alpha": 10.0, "kappa": 3e4, "sigma": 1e4, "kappa0": 1e4, "weighting": "tf"},
     gamma=1e-2,
@@ -81,8 +82,8 @@ NEWS = Study(
     svi={},
     seconds=60.0,
 )
-#: Wikipedia, Figure 5 (b): the paper's 150,000 articles are not published. Word counts are weighted
-#: by tf-idf.
+#: Settings for Wikipedia, Figure 5 (b). The paper's 150,000 articles are not published. Word counts
+#: are weighted by tf-idf.
 WIKIPEDIA = Study(
     {"topics": 50, "alpha": 10.0, "kappa": 2e4, "sigma": 6e3, "kappa0": 6e3, "weighting": "tf-idf"},
     gamma=1e-1,
@@ -95,7 +96,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return a study's rows: six methods with the released settings, and with sgmc's settings."""
+    """Return a study's training runs: six methods with the released and with sgmc's settings."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},
@@ -123,7 +124,7 @@ def rows(study: Study, documents: int) -> list[TrainingRow]:
 def run(
     study: Study, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 ) -> Report:
-    """Train and score the rows of a study; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
+    """Train and score a study's runs; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
     data = read_parts(corpus, None, setting, listener)
     title = f"{corpus.name}: {study.model['topics']} topics as directions"
     report = run_rows(
@@ -147,7 +148,7 @@ sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the order by the paper's score, and on which of the paper's claims hold."""
+    """Return sentences on the paper's claims: how the methods are ordered by the paper's score."""
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (
@@ -167,7 +168,7 @@ def say(scores: dict[str, float]) -> list[str]:
 
 
 def order(scores: Mapping[str, float], how: str) -> list[str]:
-    """Return a sentence per panel that lists its rows by ascending score."""
+    """Return a sentence for each panel that lists its runs in ascending order of score."""
     text = []
     scored = [name for name, value in scores.items() if not math.isnan(value)]
     for panel, those in (
@@ -184,7 +185,7 @@ def order(scores: Mapping[str, float], how: str) -> list[str]:
 
 
 def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title: str) -> Path:
-    """Draw both scores over training time, one column for each panel title."""
+    """Draw both scores over training time, with one column for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -206,7 +207,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
             for row in (row for row in rows if row.panel == panel):
                 name = row.name.removesuffix("-2016")
                 for curve in (c for c in curves if c.name == row.name and c.points):
-                    # points with this score; current topics only have the first score
+                    # Some points lack this score, because current topics have only the first score.
                     points = [p for p in curve.points if not math.isnan(value(p))]
                     seen += map(value, points)
                     if index:
@@ -219,7 +220,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
                 axes.set_title(panel, fontsize=10)
         panels[index][0].set_ylabel(f"{called}\n(nats a document, lower is better)")
         panels[index][0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        if seen:  # limit the axis, because the worst rows are far from all others
+        if seen:  # Limit the axis, because the worst runs are far from all others.
             low, high = min(seen), float(np.quantile(seen, 0.85))
             room = 0.05 * max(1.0, high - low)
             panels[index][0].set_ylim(low - room, high + room)

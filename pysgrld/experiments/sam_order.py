@@ -1,13 +1,13 @@
-"""Order of SGGMC's integrator (Liu, Zhu and Song 2016, section 3.3), on section 5.1's circle.
+"""Convergence order of SGGMC's integrator on a circle (Liu, Zhu and Song 2016, section 3.3).
 
-With an integrator of second order, the error of the stationary distribution decreases as the square
-of the step size. The error is computed, not sampled. In angle and velocity, one step consists of
-three parts: a shift of the angle by half a step times the velocity, which is exact for Fourier
-coefficients, a normal transition of the velocity, and the same shift again. The stationary
-distribution is the leading eigenvector of this operator. For comparison, the Euler step of the same
-dynamics is of first order: the velocity becomes v - h C v - h dU + sqrt(2 C h) z, then the angle is
-shifted by h v. Gradients are exact, as noise of known variance does not change a step's
-distribution.
+The target is that of section 5.1. With an integrator of second order, the error of the stationary
+distribution decreases as the square of the step size. The error is computed without sampling. In
+terms of angle and velocity, one step consists of three parts: a shift of the angle by half a step
+times the velocity, which is exact for Fourier coefficients, a normal transition of the velocity,
+and the same shift again. The stationary distribution is the leading eigenvector of this operator.
+For comparison, the Euler step of the same dynamics is of first order: the velocity becomes v - h C
+v - h dU + sqrt(2 C h) z, then the angle is shifted by h v. Gradients are exact, as noise of known
+variance does not change a step's distribution.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from pysgrld.experiments.sam_circle import TARGET
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Doubles
 
-#: Friction of the momentum.
+#: Friction coefficient of the momentum.
 FRICTION = 1.0
 #: Step sizes in a full run and in a quick run.
 STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
-#: Number of grid points of the angle; the distribution's Fourier coefficients from number 48 on are
-#: below 1e-12.
+#: Number of grid points of the angle. From number 48 on, the Fourier coefficients of the
+#: distribution are below 1e-12.
 ANGLES = 96
-#: Greatest velocity on the grid (velocities have variance 1); and grid spacing, in standard
+#: Greatest velocity on the grid, where velocities have variance 1. Then: grid spacing, in standard
 #: deviations of the noise of a step.
 FASTEST, SPACING = 7.5, 0.9
 LABELS = {"sggmc": "SGGMC", "euler": "Euler"}
@@ -59,7 +59,7 @@ class StationaryLaw(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute both integrators' errors; write ``order.csv`` and ``order.png``."""
+    """Compute the errors of both integrators; write ``order.csv`` and ``order.png``."""
     require_scipy("sam-order")
     steps = QUICK_STEPS if setting.quick else STEPS
     errors: dict[str, list[tuple[float, float]]] = {name: [] for name in LABELS}
@@ -82,12 +82,12 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def grid() -> Doubles:
-    """Return the grid's angles in radians, (ANGLES,)."""
+    """Return the angles of the grid in radians, (ANGLES,)."""
     return np.asarray(np.arange(ANGLES) * (2 * math.pi / ANGLES), np.float64)
 
 
 def exact_angles() -> Doubles:
-    """Return the exact mass of each angle on the grid, (ANGLES,)."""
+    """Return the exact probability of each angle on the grid, (ANGLES,)."""
     points = np.stack([np.cos(grid()), np.sin(grid())], axis=-1)
     mass = np.exp(TARGET.log_density(points))
     return np.asarray(mass / mass.sum())
@@ -112,7 +112,8 @@ def stationary_law(integrator: str, h: float) -> StationaryLaw:
     """
     from scipy.sparse.linalg import LinearOperator, eigs
 
-    if integrator == "sggmc":  # great circle, friction, gradient and noise, friction, great circle
+    # One step consists of great circle, friction, gradient and noise, friction, great circle.
+    if integrator == "sggmc":
         kept, damp = math.exp(-FRICTION * h), math.exp(-0.5 * FRICTION * h)
         before, after = 0.5 * h, 0.5 * h
     else:
@@ -121,7 +122,8 @@ def stationary_law(integrator: str, h: float) -> StationaryLaw:
     spacing = SPACING * min(deviation, 0.5)
     v = np.arange(-math.ceil(FASTEST / spacing), math.ceil(FASTEST / spacing) + 1) * spacing
     moves = kept * v[None, None, :] - damp * h * slope_of_energy()[:, None, None]
-    moves = np.exp(-0.5 * ((v[None, :, None] - moves) / deviation) ** 2)  # axes: angles, to, from
+    # The axes are angle, velocity after the step, and velocity before it.
+    moves = np.exp(-0.5 * ((v[None, :, None] - moves) / deviation) ** 2)
     moves /= moves.sum(axis=1, keepdims=True)
     frequency = np.fft.rfftfreq(ANGLES, 1 / ANGLES)[:, None]
     shifts = [np.exp(-1j * frequency * v * part) for part in (before, after)]
@@ -149,13 +151,13 @@ HEAD = ("integrator", "h", "variation", "temperature-error")
 
 
 def slope(values: list[float], steps: tuple[float, ...]) -> float:
-    """Return the slope of log error over log h between the two smallest step sizes h."""
+    """Return the slope of log error over log h, between the two smallest step sizes h."""
     (one, two), (h, h_next) = list(pairwise(values))[-1], list(pairwise(steps))[-1]
     return math.log(one / two) / math.log(h / h_next)
 
 
 def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]) -> list[str]:
-    """Return sentences on the slope of each integrator's error."""
+    """Return sentences on the slope of the error of each integrator."""
     return [
         f"{LABELS[name]}: slopes {slope([e[0] for e in pairs], steps):.2f} of the total variation of the "
         f"angle and {slope([e[1] for e in pairs], steps):.2f} of the temperature's error."
@@ -166,7 +168,7 @@ def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, 
 def draw(
     path: Path, errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]
 ) -> Path:
-    """Draw both errors over the step size, with lines of slopes 1 and 2."""
+    """Draw the errors of both integrators over the step size, with lines of slopes 1 and 2."""
     figure = new_figure(10.5, 4.6)
     titles = ("Total variation of the angle", "Error of the temperature")
     for i, (axes, title) in enumerate(zip(figure.subplots(1, 2), titles, strict=True)):

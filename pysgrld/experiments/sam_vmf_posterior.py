@@ -7,8 +7,8 @@ degrees, and does not list them; here they are quantiles of the nearest normal d
 thus the same in every run. The exact posterior is summed on a grid, and angles are compared in ten
 bins.
 
-Minibatches have ten points, drawn with replacement, as in the paper. It states neither step size
-nor friction; these are ours. Chains start from the prior.
+Minibatches have ten points, drawn with replacement, as in the paper. The paper states neither step
+size nor friction; we chose them. Chains start from the prior.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from pysgrld.samplers.targets.sphere import VonMisesFisher, sample
 from pysgrld.types import Doubles, Int64s
 
 KAPPA, MINIBATCH = 20.0, 10
-#: True angles of v1 and v2, from which the points are generated.
+#: True angles of v1 and v2 in radians, from which the points are generated.
 TRUTH = (-math.pi / 24, math.pi / 8)
-#: The grid has GRID points from -REACH to REACH in each direction; the picture joins blocks of
-#: JOINED x JOINED cells.
+#: The grid has GRID points from -REACH to REACH for each angle. The picture joins JOINED x JOINED
+#: grid cells.
 REACH, GRID, JOINED = 1.6, 256, 2
 ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10
@@ -39,7 +39,7 @@ CHAINS, QUICK_CHAINS, QUICK_KEPT = 1000, 50, 2
 
 
 class TwoDirections:
-    """Energy of two unit vectors, (chains, 2, 2), given points on a circle.
+    """Energy (negative log posterior) of two unit vectors, given points on a circle.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TwoDirections:
         self.points, self.observations = points, len(points)
 
     def energy(self, v: Doubles) -> Doubles:
-        """Return each chain's energy, (chains,)."""
+        """Return the energy of each chain, (chains,)."""
         middle, _ = self._middle(v)
         along = np.einsum("nd,cd->nc", self.points, v[:, 0])
         beyond = np.einsum("nd,cd->nc", self.points, middle)
@@ -64,7 +64,7 @@ class TwoDirections:
         return np.asarray(self.estimates(v, every).mean(axis=1))
 
     def estimates(self, v: Doubles, chosen: Int64s) -> Doubles:
-        """Return gradient estimates from single points, (chains, minibatch, 2, 2)."""
+        """Return gradient estimates, each from a single point, (chains, minibatch, 2, 2)."""
         x = self.points[chosen]
         middle, length = self._middle(v)
         beyond = np.einsum("cbd,cd->cb", x, middle)
@@ -83,7 +83,7 @@ class TwoDirections:
 
 
 class PosteriorRow(NamedTuple):
-    """Arguments for `pysgrld.samplers.targets.sphere.sample`."""
+    """Sampler in the experiment, as arguments to `pysgrld.samplers.targets.sphere.sample`."""
 
     step_size: float
     friction: float = math.nan
@@ -100,15 +100,15 @@ ROWS = {
     "sggmc": PosteriorRow(0.002, 30.0, MINIBATCH, "fisher"),
     "sggmc-long": PosteriorRow(0.005, 30.0, MINIBATCH, "fisher"),
     "sggmc-ignored": PosteriorRow(0.005, 30.0, MINIBATCH),
-    # the friction of the thermostat needs a long burn-in to converge
+    # The friction of the thermostat needs a long burn-in until it has converged.
     "gsgnht": PosteriorRow(0.005, 10.0, MINIBATCH, algo="gsgnht", burn_in=20_000),
 }
-#: Number of iterations between draws.
+#: Number of iterations between two samples.
 THIN = 10
 
 
 class PosteriorTask(NamedTuple):
-    """A row with a seed, and whether the run is quick."""
+    """Task of running one sampler with a seed, either in full or quickly."""
 
     row: str
     seed: int
@@ -116,7 +116,7 @@ class PosteriorTask(NamedTuple):
 
 
 class PosteriorOutcome(NamedTuple):
-    """Histogram of the draws on a grid, and statistics of the chains.
+    """Histogram of the samples on a grid, and statistics of the chains.
 
     Attributes
     ----------
@@ -134,10 +134,10 @@ class PosteriorOutcome(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Run all rows; write ``rows.csv``, ``densities.csv`` and ``posterior.png``."""
+    """Run all samplers; write ``rows.csv``, ``densities.csv`` and ``posterior.png``."""
     tasks = [PosteriorTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
-    # estimating the noise requires a covariance
+    # Runs that estimate the noise cost more, because they compute a covariance.
     costs = [
         (row.burn_in + row.iterations)
         * (5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0)
@@ -172,7 +172,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def points() -> Doubles:
-    """Return the hundred data points, (100, 2)."""
+    """Return the hundred data points on the circle, (100, 2)."""
     normal = NormalDist(0.0, KAPPA**-0.5)
     quantiles = np.array([normal.inv_cdf((i + 0.5) / 50) for i in range(50)])
     angles = np.concatenate([TRUTH[0] + quantiles, sum(TRUTH) / 2 + quantiles])
@@ -185,7 +185,7 @@ def on_circle(angles: Doubles) -> Doubles:
 
 
 def exact() -> Doubles:
-    """Return the exact posterior mass of each pair of grid angles, v1 by v2."""
+    """Return the exact posterior probability of each pair of grid angles, v1 by v2."""
     target, circle = TwoDirections(points()), on_circle(ANGLES)
     energies = np.array(
         [
@@ -198,7 +198,7 @@ def exact() -> Doubles:
 
 
 def moments(mass: Doubles) -> tuple[float, float, float]:
-    """Return both standard deviations, and the correlation, of a distribution on the grid."""
+    """Return the two standard deviations and the correlation of a distribution on the grid."""
     away = [ANGLES - mass.sum(axis=1 - i) @ ANGLES for i in (0, 1)]
     first, second = (float(mass.sum(axis=1 - i) @ away[i] ** 2) ** 0.5 for i in (0, 1))
     return first, second, float(away[0] @ mass @ away[1]) / (first * second)
@@ -208,7 +208,7 @@ def moments(mass: Doubles) -> tuple[float, float, float]:
 
 
 def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcome:
-    """Run one row."""
+    """Run one sampler."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
     n_draws = QUICK_KEPT if task.quick else row.iterations // THIN
@@ -257,14 +257,14 @@ HEAD = (
 
 
 def variation(mass: Doubles, law: Doubles, axis: int) -> float:
-    """Return the total variation distance of one angle's distribution, in bins of equal mass."""
+    """Return the total variation distance between two distributions of one angle, in ten bins."""
     marginal, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
     bins = np.floor((np.cumsum(exactly) - exactly / 2) * BINS).astype(int)
     return 0.5 * float(np.abs(np.bincount(bins, marginal - exactly)).sum())
 
 
 def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
-    """Return a table line for the exact posterior, then one for each row."""
+    """Return a table line for the exact posterior, then a line for each sampler."""
     lines: list[tuple[Any, ...]] = []
     for name, mass in laws.items():
         far = [variation(mass, laws["exact"], i) for i in (0, 1)]
@@ -302,7 +302,7 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, laws: dict[str, Doubles], *, quick: bool) -> Path:
-    """Draw marginal densities of both angles, and joint densities: exact, and by SGGMC."""
+    """Draw the marginal densities of both angles, and the joint densities: exact and by SGGMC."""
     cells = GRID // JOINED
     joint = {n: m.reshape(cells, JOINED, cells, JOINED).sum(axis=(1, 3)) for n, m in laws.items()}
     figure = new_figure(13, 6.6)

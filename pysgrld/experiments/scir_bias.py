@@ -1,4 +1,4 @@
-"""Bias of SGRLD and SCIR by step size (Baker et al. 2018, proposition 1.1, corollary 3.2).
+"""Bias of SGRLD and SCIR by step size (Baker et al. 2018, proposition 1.1 and corollary 3.2).
 
 The target is Gamma(a). With all observations, a step of SGRLD is g -> |m + sqrt(2 h g) z| with m =
 g + h (a - g). With minibatches, an estimate replaces a in m: here a tenth of a is the prior, and
@@ -9,8 +9,8 @@ reflection: it is the stationary mean of 2 max(0, -m - sqrt(2 h g) z), divided b
 The stationary distribution of SGRLD is computed by quadrature, not sampled. Bins have widths
 proportional to sqrt(h g), and are geometric below h; the probability of each transition from the
 centre of a bin to another bin is exact. The error is of second order in the width, and is
-extrapolated to width 0. The kernels of ``--algo sgrld`` and ``scir`` run for comparison, with one
-cell for each category and chain.
+extrapolated to width 0. The kernels of ``--algo sgrld`` and ``scir`` run for comparison; each
+category of each chain is one variable of the kernel.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.08)
-#: Fraction of the prior in the shape parameter, in runs with minibatches.
+#: Fraction of the shape parameter that is the prior, in runs with minibatches.
 PRIOR = 0.1
-#: Runs with minibatches: number of categories, of all observations, and of observations in a
-#: minibatch.
+#: In runs with minibatches: number of categories, number of all observations, and number of
+#: observations in a minibatch.
 CATEGORIES, OBSERVATIONS, MINIBATCH = 100, 1000, 100
 #: Number of chains for each step size, in a full run and in a quick run.
 CHAINS, QUICK_CHAINS = 32, 8
-#: Diffusion time of a chain; the first two thirds are burn-in.
+#: Diffusion time of a chain, of which the first two thirds are burn-in.
 TIME = 9.0
-#: Width of a bin in standard deviations of a step, in a full run and in a quick run.
+#: Width of a histogram bin in standard deviations of a step, in a full run and in a quick run.
 WIDTH, QUICK_WIDTH = 0.4, 0.6
 
 
 class BiasTask(NamedTuple):
-    """A target with a step size."""
+    """Task of computing the biases for one Gamma target and one step size."""
 
     shape: float
     h: float
@@ -62,7 +62,7 @@ class BiasTask(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """Relative biases of the mean, E[g] / a - 1, for a target with a step size.
+    """Relative biases of the mean, E[g] / a - 1, for one target Gamma(a) and one step size.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Bias(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute all biases; write ``bias.csv`` and ``bias.png``."""
+    """Compute the biases for all targets and step sizes; write ``bias.csv`` and ``bias.png``."""
     require_scipy("scir-bias")
     steps = QUICK_STEPS if setting.quick else STEPS
     tasks = [BiasTask(a, h, setting.quick, setting.seed) for a in SHAPES for h in steps]
@@ -105,7 +105,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
-    """Compute the biases for a target with a step size."""
+    """Compute the biases for one target and one step size."""
     weights = binomial(MINIBATCH, 1 / CATEGORIES)
     estimates = task.shape * (PRIOR + (1 - PRIOR) * np.arange(len(weights), dtype=np.float64))
     width = QUICK_WIDTH if task.quick else WIDTH
@@ -121,7 +121,7 @@ def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
 
 
 def binomial(n: int, p: float) -> Doubles:
-    """Return binomial probabilities of 0 to 12 successes; here they sum to 1 within 10^-9."""
+    """Return the binomial probabilities of 0 to 12 successes, whose sum is 1 within 10^-9 here."""
     return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(13)])
 
 
@@ -143,7 +143,7 @@ def quadrature(a: float, h: float, estimates: Doubles, weights: Doubles, width: 
 
 
 def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width: float) -> float:
-    """Return the relative bias computed with bins of one width; for the parameters see `quadrature`."""
+    """Return the relative bias computed with bins of one width; parameters as in `quadrature`."""
     from scipy.special import ndtr
 
     top = a + 12 * math.sqrt(a) + 25
@@ -169,7 +169,7 @@ def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width:
 def chain_bias(
     task: BiasTask, algo: str, by_minibatch: bool, share: Callable[[float], None]
 ) -> tuple[float, float]:
-    """Return the relative bias of a kernel's mean, and its standard error over chains."""
+    """Return the relative bias of a kernel's mean, and the standard error of this bias."""
     chains = QUICK_CHAINS if task.quick else CHAINS
     start = np.full(CATEGORIES, task.shape)
     prior = np.full(CATEGORIES, task.shape * (PRIOR if by_minibatch else 1.0))
@@ -214,7 +214,7 @@ HEAD = (
 
 
 def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
-    """Return the slope of log bias over log h between each step size h and the next."""
+    """Return the slope of log bias over log step size, between each step size and the next."""
     return [
         math.log(b / b_next) / math.log(h / h_next)
         for (b, b_next), (h, h_next) in zip(pairwise(biases), pairwise(steps), strict=True)
@@ -224,7 +224,7 @@ def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
 def sentences(
     by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> list[str]:
-    """Return sentences on the slopes of SGRLD's bias, and on whether SCIR has any."""
+    """Return sentences on the slopes of SGRLD's bias, and on whether SCIR has a bias."""
     text = []
     if quick:
         text.append("few steps: only that it works can be seen from this.")
@@ -250,7 +250,7 @@ def sentences(
 def draw(
     path: Path, by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> Path:
-    """Draw the biases over the step size: SGRLD's on logarithmic axes, and SCIR's."""
+    """Draw the biases over the step size: of SGRLD on logarithmic axes, and of SCIR."""
     figure = new_figure(12.5, 5)
     slopes, zero = figure.subplots(1, 2, width_ratios=(1.2, 1))
     for number, ((a, biases), colour) in enumerate(zip(by_shape.items(), COLOURS, strict=False)):

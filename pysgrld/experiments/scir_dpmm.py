@@ -1,4 +1,4 @@
-"""Dirichlet-process mixture of web users (Baker, Fearnhead, Fox and Nemeth 2018, Figure 3 (b)).
+"""Dirichlet-process mixture of web users by SCIR and SGRLD (Baker et al. 2018, Figure 3 (b)).
 
 Each iteration sees 1,000 users. The released code gives the two samplers different priors
 (components: 0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and has two defects.
@@ -46,7 +46,7 @@ _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
 
 
 class Row(NamedTuple):
-    """A row of the table: its sampler, and which defects of the released code it reproduces.
+    """Run in the experiment: its sampler, and the defects of the released code that it reproduces.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ ROWS = {
 
 
 class Released(Mixture):
-    """A mixture that reproduces a row's defects of the released code.
+    """Dirichlet-process mixture that reproduces defects of the released code.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Released(Mixture):
 
 
 class MixtureTask(NamedTuple):
-    """A row with one seed, as plain values that can be sent to another process."""
+    """Run with one seed, as plain values that can be sent to another process."""
 
     name: str
     row: Row
@@ -110,7 +110,7 @@ class MixtureTask(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Score and components of a row after a number of iterations."""
+    """Score and number of components of a run after some iterations."""
 
     iteration: int
     seconds: float
@@ -120,7 +120,7 @@ class Look(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All `Look` records of a finished task, and the averaged score of its samples, or NaN."""
+    """All `Look` records of a finished run, and the averaged score of its samples, or NaN."""
 
     name: str
     seed: int
@@ -130,7 +130,7 @@ class Found(NamedTuple):
 
 
 def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
-    """Sample and score a row."""
+    """Sample and score one run."""
     users = np.arange(len(task.train))
     size = len(users) if task.row.settings.algo == "gibbs" else task.minibatch
     stream = Epochs(task.train, users, size, task.seed, 0)
@@ -160,7 +160,7 @@ HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "s
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Sample all rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
+    """Sample all runs; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
     names = matching(list(ROWS), setting.rows)
     train, test, words = read_unsplit_parts(corpus, setting, listener)
     iterations, minibatch = ITERATIONS, min(MINIBATCH, len(train))
@@ -193,7 +193,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Return a table line for each row, with final values averaged over seeds."""
+    """Return a table line for each run, with final values averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
         of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]
@@ -218,7 +218,7 @@ def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ..
 
 
 def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str]:
-    """Return sentences on whether SCIR has a lower score, and on numbers of components."""
+    """Return sentences on whether SCIR has a lower score, and on the numbers of components."""
     line = {row[0]: row for row in shown if row[1] is not None}
     text = []
     for other in [name for name in ROWS if name not in ("gibbs", "scir")]:

@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of Baker et al. (2018): SCIR on sparse and dense Dirichlet targets.
+"""SCIR on sparse and dense Dirichlet targets, as in Figures 1 and 2 of Baker et al. (2018).
 
 The posterior has ten categories, 1000 observations, and prior .1. The sparse target has counts 800,
 100, 100 and seven times 0, and chains start as if each category had 100. The dense target has each
@@ -10,7 +10,7 @@ are for the best step size of each sampler and minibatch size, which has the sma
 over five chains.
 
 SGRLD runs in two variants: as in its paper, and as in the code released with the SCIR paper. That
-code multiplies the natural gradient by the state a second time, and adds 1 to it.
+code multiplies the natural gradient by the state a second time, and adds 1 to the product.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: Number of chains per row; and number of burn-in iterations, which equals the number of draws, in
-#: a full and a quick run.
+#: Number of chains of each setting. Then: number of burn-in iterations in a full run and in a quick
+#: run, which is also the number of samples.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
-#: Index of the component whose draws are in the figure, and minibatch size of these draws.
+#: Index of the component of which the figure shows samples. Then: minibatch size of these samples.
 COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
 class Method(NamedTuple):
-    """A sampler: its label, and its step sizes (SGRLD: the paper's epsilon) for full and quick runs."""
+    """Sampler with its label and step sizes, for full runs and for quick runs."""
 
     label: str
     steps: tuple[float, ...]
@@ -63,7 +63,8 @@ METHODS = {
     ),
 }
 
-#: Mean distances by an independent implementation, for minibatches of 1, 10, 50, 100 and 500.
+#: Mean distances computed by an independent implementation, for minibatches of 1, 10, 50, 100 and
+#: 500.
 REFERENCE = {
     ("sparse", "scir"): (0.132, 0.091, 0.064, 0.053, 0.039),
     ("sparse", "sgrld"): (0.451, 0.414, 0.388, 0.382, 0.383),
@@ -75,7 +76,7 @@ REFERENCE = {
 
 
 class DirichletTask(NamedTuple):
-    """A row: target, sampler, minibatch size and step size."""
+    """Setting of the experiment: target, sampler, minibatch size and step size."""
 
     target: str
     method: str
@@ -86,14 +87,14 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """The chains' distances, and the first chain's log draws of one component, (kept,)."""
+    """Distances of several chains, and the first chain's log samples of one component, (kept,)."""
 
     distances: list[float]
     component: Doubles
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Run all rows; write ``scores.csv``, ``best.csv``, ``component5.csv`` and ``synthetic.png``."""
+    """Run all settings; write tables (``scores.csv`` and others) and ``synthetic.png``."""
     require_scipy("scir-synthetic")
     n_draws = QUICK_KEPT if setting.quick else KEPT
     minibatches = QUICK_MINIBATCHES if setting.quick else MINIBATCHES
@@ -113,7 +114,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # best step size by mean distance for each target, method and minibatch size
+    # This is the step size with the smallest mean distance, for each target, method and minibatch
+    # size.
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch
@@ -151,14 +153,14 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Return each category's number of observations, (D,); the dense target's are random."""
+    """Return the number of observations in each category, (D,); the dense target's are random."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
 
 
 def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
-    """Run and score a row."""
+    """Run and score one setting."""
     counts = counts_of(task.target, task.seed)
     n_draws, a = task.kept, np.asarray(counts + ALPHA, np.float64)
     start = a
@@ -199,9 +201,11 @@ def released(
     seed: int,
     share: Callable[[float], None],
 ) -> Doubles:
-    """Run SGRLD as in the code released with the SCIR paper; return log omega, (kept, chains, d).
+    """Run SGRLD as in the code released with the SCIR paper; return log probabilities.
 
-    Its drift is g (alpha - g + N - omega N.) + 1; the correct one is alpha - g + N - omega N.
+    The log probabilities log omega have the shape (kept, chains, d). For the state g and counts N
+    with the sum N., the drift of that code is g (alpha - g + N - omega N.) + 1, while the correct
+    drift is alpha - g + N - omega N.
     """
     g = np.tile(start, (CHAINS, 1))
     noise, log_omega = Noise(CHAINS, D, seed), np.empty((n_draws, CHAINS, D))
@@ -222,7 +226,7 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Return the mean Kolmogorov-Smirnov distance of d - 1 Rosenblatt transforms from uniform.
+    """Return the mean Kolmogorov-Smirnov distance from uniform of the Rosenblatt transforms.
 
     ``log_omega``, (draws, d), are the draws; ``a``, (d,), are the shapes of the Dirichlet. The
     result is 1 if a draw is not finite.
@@ -250,7 +254,7 @@ def table(
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line per target, minibatch size and method, with its reference value if any."""
+    """Return a table line for each target, minibatch size and method, with its reference value."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -271,7 +275,7 @@ def table(
 
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
-    """Return sentences on the smallest and largest minibatch, and on the sparse component."""
+    """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
     text = []
     if quick:
         text.append("few iterations and steps: only that it works can be seen from this.")
@@ -308,7 +312,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draw the density of a component without counts, and distance over the minibatch fraction."""
+    """Draw the density of a component without counts, and distances over the minibatch size."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)

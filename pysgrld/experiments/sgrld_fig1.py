@@ -1,11 +1,11 @@
-"""Figure 1 of Patterson and Teh (2013) on SGRLD: which Langevin sampler mixes best.
+"""Comparison of Langevin samplers: Figure 1 of Patterson and Teh (2013) on SGRLD.
 
 The posterior has ten categories, counts 90, 5, 5 and seven times 0, and prior .1. Each run has
-110,000 iterations; the first 10,000 are burn-in, and every 100th of the others is kept. The figure
-shows the effective sample size of the probabilities over the step size, and traces at the step size
-with the largest effective sample size. The paper does not state its estimator: here it is Geyer's
-initial monotone sequence on the kept draws, limited to the number of distinct draws. All chains
-start at the posterior mean, because from a random start the largest step sizes in natural
+110,000 iterations. The first 10,000 are burn-in, and of the rest every 100th state is a sample. The
+figure shows the effective sample size of the probabilities over the step size, and traces at the
+step size with the largest effective sample size. The paper does not state its estimator: here it is
+Geyer's initial monotone sequence on the kept draws, limited to the number of distinct draws. All
+chains start at the posterior mean, because from a random start the largest step sizes in natural
 coordinates accept no proposal. Results are means of ten chains, as a single chain that is stuck
 does not represent its sampler.
 
@@ -33,21 +33,21 @@ from pysgrld.types import Doubles
 
 COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
-#: Step sizes: the paper's epsilon, which is twice the diffusion time h.
+#: Step sizes in the paper's notation: epsilon is twice the diffusion time h.
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
-#: Number of burn-in iterations, and number of iterations between kept draws, in a full run and in a
+#: Number of burn-in iterations and number of iterations between samples, in a full run and in a
 #: quick run.
 FULL, QUICK = (10_000, 100), (500, 2)
 KEPT = 1000
-#: Number of chains of a sampler for each step size.
+#: Number of chains of each sampler with each step size.
 CHAINS = 10
-#: Categories with traces in the figure; their counts are 90, 5, and 0.
+#: Categories of which the figure shows traces; their counts are 90, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
 
 
 class LangevinVariant(NamedTuple):
-    """A sampler in the figure: its coordinates, its metric, and whether it has a Metropolis step."""
+    """Sampler in the figure: its coordinates, its metric, and whether it has a Metropolis step."""
 
     label: str
     coordinates: str
@@ -64,7 +64,7 @@ SAMPLERS = {
 
 
 class LangevinTask(NamedTuple):
-    """A sampler with one seed and all step sizes."""
+    """Task of running one sampler with one seed and all step sizes."""
 
     name: str
     seed: int
@@ -123,7 +123,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     for name, of_algo in outcomes.items():
         for eps, outcome in zip(STEPS, of_algo, strict=True):
             line = (name, eps, *outcome)
-            # this sampler does not use g
+            # The last value is missing for this sampler, because it does not use g.
             rows.append((*line[:-1], None) if name == "rn-ld" else line)
     files = [
         write_csv(setting.out / "ess.csv", HEAD, rows),
@@ -143,7 +143,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; for each step size return mean outcomes and one trace, (draws, shown)."""
+    """Run a task; return for each step size the mean outcomes and one trace, (draws, shown)."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,
@@ -166,7 +166,7 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
 
 
 def measure(draws: simplex.Draws, chain: int) -> Outcome:
-    """Return the outcome of a chain."""
+    """Return the efficiency and accuracy of a chain."""
     assert draws.accepted is not None
     phi = np.exp(draws.log_omega[:, chain])
     sizes = [effective_size(series) for series in phi.T]
@@ -181,7 +181,7 @@ def measure(draws: simplex.Draws, chain: int) -> Outcome:
 
 
 def effective_size(series: Doubles) -> float:
-    """Return the effective number of n draws (n,), by Geyer's (1992) initial monotone sequence.
+    """Return the effective sample size of a series, by Geyer's (1992) initial monotone sequence.
 
     The result is at least 1 and at most the number of distinct draws. Without this limit, a chain
     that stops moving would look uncorrelated.
@@ -190,7 +190,8 @@ def effective_size(series: Doubles) -> float:
     centred = series - series.mean()
     spectrum = np.fft.rfft(centred, 2 * n)
     covariances = np.fft.irfft(spectrum * spectrum.conj(), 2 * n)[:n] / n
-    if not covariances[0] > 1e-12 * (series * series).mean():  # the chain never moved
+    # In this case, the chain has never moved.
+    if not covariances[0] > 1e-12 * (series * series).mean():
         return 1.0
     pairs = covariances[: n - n % 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0)
@@ -201,7 +202,7 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Return the mean of each field over outcomes of chains or seeds."""
+    """Return the mean of each field over the outcomes of chains or seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
@@ -225,11 +226,12 @@ HEAD = (
 
 
 def exact() -> Outcome:
-    """Return the expected outcome of independent posterior draws, in closed form."""
+    """Return the outcome expected for independent posterior samples, in closed form."""
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
-    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)); the next term is smaller by 1e-9
+    # The probability below x is x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)); the next term is
+    # smaller by the factor 1e-9.
     rest = 1 - (total - ALPHA - 1) * ALPHA / (ALPHA + 1) * RARE
     rare = math.exp(ALPHA * math.log(RARE) - log_beta) / ALPHA * rest
     return Outcome(math.nan, KEPT, KEPT, zeros, rare, ALPHA * len(COUNTS))

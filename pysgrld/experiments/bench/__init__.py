@@ -1,1 +1,1 @@
-"""Benchmarks of kernels (ns), of reading (MB/s), and of training (tokens/s)."""
+"""Benchmarks of kernels (in ns), of reading (in MB/s), and of training (in tokens/s)."""

@@ -22,7 +22,7 @@ from pysgrld.train.begin import begin
 
 
 def bundled_corpus() -> Path | None:
-    """Return the path of the King James Bible in the repository, or None if it is missing."""
+    """Return the path of the King James Bible in the repository, or None if the file is missing."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         path = root / "data" / "docword.bible.txt.gz"
         if path.is_file():
@@ -35,8 +35,8 @@ def timings(
 ) -> Iterator[Timing]:
     """Yield timings of reading (CPU time) and, if ``source`` is given, of training (wall time).
 
-    Training runs with different numbers of threads, from one to ``most``: by default as many as
-    this process may use.
+    Training runs with different numbers of threads, from one to ``most``; by default, ``most`` is
+    the number that this process may use.
 
     Documents are written to ``scratch``, and the corpus is read into it.
     """
@@ -60,7 +60,7 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
     """Return the megabytes per second of reading documents of 150 tokens, as text or UCI counts."""
     folder.mkdir()
     rng = np.random.default_rng(0)
-    # a few words make up most of a document
+    # This distribution makes a few words account for most of a document.
     words = (20_000 * rng.random((documents, 150)) ** 3).astype(np.int64)
     if folder.name == "text":
         path = folder / "corpus.txt"
@@ -80,7 +80,7 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
         path.stat().st_size,
         repeats,
     )
-    return [1000.0 / t for t in times]  # 1 ns per byte is 1000 MB/s
+    return [1000.0 / t for t in times]  # A time of 1 ns per byte is a speed of 1000 MB/s.
 
 
 def _train(
@@ -90,7 +90,7 @@ def _train(
     everything = np.arange(corpus.documents)
     words = minibatch_words(corpus, everything)
     facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-    # the warm-up is short, because the sampler is to be timed
+    # The warm-up is short, because the sampler after it is to be timed.
     resolved = resolve({"algo": algo, "topics": topics}, facts).options
     options = replace(resolved, warm_up=1 if quick else 10)
     stream = Epochs.of(options, corpus, everything)

@@ -1,6 +1,6 @@
-"""Benchmarks of kernels: documents given topics, topics given documents, random numbers.
+"""Benchmarks of kernels, which sample documents given topics, topics given documents, or numbers.
 
-Data are generated from fixed seeds, and are sparse like the counts of real topics.
+The data are generated from fixed seeds, and are sparse like the counts of real topics.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
-    """Yield timings of kernels for documents, rows of topics, points on spheres, random numbers."""
+    """Yield timings of the kernels for documents, topics, unit vectors and random numbers."""
     few = 100 if quick else 500
-    # documents given topics
+    # Kernels that sample documents given topics.
     unit = "ns/token-sweep"
     for k in (100,) if quick else (50, 100, 128, 256, 500, 1000):
         for length in (50, 150):
@@ -46,7 +46,8 @@ def timings(quick: bool) -> Iterator[Timing]:
         name = f"tables of alpha, K={k}, 150 tokens"
         yield Timing("documents", name, "ns/token", partial(_tables, k, 150, few))
 
-    # topics given documents; a minibatch has all words if V is small, else one word in twenty
+    # Kernels that update topics given documents. A minibatch has all words if V is small, otherwise
+    # one word in twenty.
     sizes = [("in cache", 2000, 2000), ("from memory", 100_000, 5000)]
     for where, v, touched in sizes[:1] if quick else sizes:
         for title, algo, h in (
@@ -69,14 +70,14 @@ def timings(quick: bool) -> Iterator[Timing]:
             walks = partial(_walks, algo, 100, v // 10, 10, touched)
             yield Timing("rows", name, "ns/element", walks)
 
-    # spherical admixture model: proportions of documents, and steps of topics
+    # Kernels of the spherical admixture model, for proportions of documents and for topics.
     for k in (20,) if quick else (20, 50, 100):
         name = f"proportions, K={k}, 60 trajectories of 10 steps"
         yield Timing("directions", name, "us/document", partial(_proportions, k, 64))
         name = f"a step of the topics, K={k}, V=5,000"
         yield Timing("directions", name, "ns/element", partial(_geodesic, k, 5000))
 
-    # random numbers
+    # Kernels that draw random numbers.
     for kind, name, values in (
         ("normal", "a Philox block and a normal", (0.0,)),
         ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
@@ -86,13 +87,13 @@ def timings(quick: bool) -> Iterator[Timing]:
             yield Timing("draws", name.format(f"{value:g}"), "ns/draw", partial(_draw, kind, value))
 
 
-# ---- documents, given topics
+# ---- sampling of documents, given topics
 
 
 def _gibbs(
     k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int, repeats: int
 ) -> list[float]:
-    """Time the Gibbs sampling of documents' topics."""
+    """Time the Gibbs sampling of the topics of documents' tokens."""
     phi, batch = _minibatch(k, length, documents)
     local = GibbsDocuments(
         topics=k,
@@ -112,7 +113,7 @@ def _gibbs(
 def _deep(
     layers: tuple[int, ...], length: int, sweeps: int, documents: int, repeats: int
 ) -> list[float]:
-    """Time the sampling of documents' counts in all layers of a deep model."""
+    """Time the sampling of the counts of documents in all layers of a deep model."""
     phi, batch = _minibatch(layers[0], length, documents)
     rng = np.random.default_rng(1)
     parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
@@ -144,7 +145,7 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
     work = core.Workspace()
 
     def once(step: int) -> None:
-        del step  # every repeat does the same work
+        del step  # The step number is not used, because every repeat does the same work.
         core.documents_expected(
             phi=phi,
             topics=k,
@@ -161,9 +162,9 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
 
 
 def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
-    """Time the computation of the sufficient statistics of a learned alpha."""
+    """Time the computation of the sufficient statistics from which alpha is learned."""
     rng = np.random.default_rng(0)
-    few = rng.integers(k, size=(documents, 20))  # at most 20 topics per document
+    few = rng.integers(k, size=(documents, 20))  # A document has at most 20 topics.
     z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
     alpha = np.zeros(padded(k), np.float32)
     alpha[:k] = usual_alpha(k)
@@ -182,9 +183,10 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     return nanoseconds(once, documents * length, repeats)
 
 
-@lru_cache(maxsize=1)  # the timings with the same K and length follow one another
+# The result is cached, because timings with the same K and length follow one another.
+@lru_cache(maxsize=1)
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
-    """Generate topics with most of their mass on few words, and documents of at most 20 topics."""
+    """Generate topics that concentrate on few words, and documents with at most 20 topics each."""
     rng = np.random.default_rng(0)
     topics = rng.gamma(0.05, size=(k, v)) + 1e-6
     topics /= topics.sum(axis=1, keepdims=True)
@@ -210,14 +212,15 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
     return phi, batch
 
 
-# ---- topics, given documents
+# ---- updates of topics, given documents
 
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of all topic rows; steps are noise-free if no sampler is given."""
+    """Time updates of the topics of all words; without a sampler, they have no noise."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
-    # one infinitely long transition gives the state that a long chain with these counts reaches
+    # One transition over an infinite time gives a state that a long chain with these counts would
+    # reach.
     start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
     start.step(Key(1, 0, 0), counts, np.inf)
     state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
@@ -227,7 +230,7 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
 
 
 def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time catch-up and step of lazy rows, in turn for four lists that each missed three steps."""
+    """Time lazy updates, in which the topics of a word skip iterations until the word occurs."""
     parts = [_counts(k, v, touched, seed) for seed in range(4)]
     mass = 4 * float(parts[0].counts.sum() / UNIT)
     settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
@@ -245,7 +248,7 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
 
 
 def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of topics whose words follow random walks over time slices."""
+    """Time updates of topics in which words' parameters follow random walks over time slices."""
     counts = _counts(k, words * slices, touched)
     block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
     state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
@@ -255,7 +258,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of `touched` words; one cell in ten is non-zero, as in real topics."""
+    """Draw counts of `touched` words; one count in ten is not zero, as in real topics."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
@@ -264,11 +267,11 @@ def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
     return Counts(rows, counts, 1.0 / UNIT)
 
 
-# ---- directions
+# ---- spherical admixture model
 
 
 def _proportions(k: int, documents: int, repeats: int) -> list[float]:
-    """Time the sampling of documents' proportions by Hamiltonian trajectories."""
+    """Time the sampling of the topic proportions of documents by Hamiltonian Monte Carlo."""
     rng = np.random.default_rng(0)
     beta = rng.normal(size=(500, k)) + 1.0
     beta /= np.sqrt((beta * beta).sum(axis=0))
@@ -304,7 +307,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics; their zero gradient costs almost no time."""
+    """Time geodesic steps of all topics; the gradient is zero, so that it costs almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
@@ -316,6 +319,6 @@ def _geodesic(k: int, v: int, repeats: int) -> list[float]:
 
 
 def _draw(kind: str, value: float, repeats: int) -> list[float]:
-    """Time draws from a distribution with one parameter."""
+    """Time draws from a distribution that has one parameter."""
     parameter = np.full(1 << 16, value, np.float32)
     return nanoseconds(lambda step: core.draw(kind, parameter, 1, step), len(parameter), repeats)

@@ -1,8 +1,8 @@
-"""Cost of an iteration as a function of the number of MPI ranks, and how many are useful.
+"""Cost of a training iteration by the number of MPI processes (ranks), and how many are useful.
 
-All ranks measure together in wall time; the first rank reports. The reported values are medians of
-several repeats, but the model uses the fastest iteration, which other load on the machine disturbs
-least.
+All ranks measure wall time together, and the first rank reports it. The reported values are medians
+of several repeats, but the model uses the fastest iteration, which other load on the machine
+disturbs least.
 """
 
 from __future__ import annotations
@@ -29,25 +29,28 @@ from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Minibatch
 
-#: Number of timed repeats, after one repeat that is not timed.
+#: Number of timed repeats in a full benchmark and in a quick one. One repeat before them is not
+#: timed.
 REPEATS, QUICK_REPEATS = 5, 1
-#: Number of messages timed as one interval.
+#: Number of messages that are timed together.
 MESSAGES = 100
-#: Megabytes of counts that are sent to the words' owners, and number of counts per word.
+#: Megabytes of counts that the ranks send to each other, in a full benchmark and in a quick one.
+#: Below: number of counts per word.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
-#: Sizes of the measured minibatches, as multiples of the first size.
+#: Sizes of the measured minibatches, as multiples of the smallest one, in a full benchmark and in a
+#: quick one.
 TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
 #: If an iteration takes more seconds than this, no larger minibatch is measured.
 LONG = 5.0
 #: Numbers of ranks for which the model predicts the time of an iteration.
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-#: Generated documents: minibatch size, vocabulary size, tokens per document.
+#: Generated documents: number in a minibatch, vocabulary size, and tokens per document.
 MINIBATCH, WORDS, TOKENS = 400, 20_000, 150
 
 
 class Setting(NamedTuple):
-    """The training documents and the number of topics.
+    """Training documents and number of topics of a benchmark with several ranks.
 
     Attributes
     ----------
@@ -66,7 +69,7 @@ class Setting(NamedTuple):
     topics: int
 
     def options(self, minibatch: int | None) -> Resolved:
-        """Return the options of a run that takes samples from its second iteration on."""
+        """Return the options of a training run that takes samples from its second iteration on."""
         of_words = minibatch_words(self.source, np.arange(self.documents))
         settings = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
         explicit = {name: value for name, value in settings.items() if value is not None}
@@ -84,7 +87,7 @@ def measure_ranks(
     minibatch: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Measure messages and iterations with the current ranks; model other numbers of ranks.
+    """Measure messages and iterations on all ranks, and predict times for other numbers of ranks.
 
     Parameters
     ----------
@@ -132,7 +135,7 @@ def measure_ranks(
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
-        comm.meet()  # wait until every rank has the documents
+        comm.meet()  # Wait until every rank has the documents.
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
@@ -196,7 +199,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Return the seconds of one short all-to-all message, in each repeat."""
+    """Return the seconds that a short message from all ranks to all takes, in each repeat."""
     times = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
@@ -207,7 +210,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds of sending word counts to their owners, in each repeat."""
+    """Return the milliseconds of an exchange of word counts between ranks, in each repeat."""
     counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
@@ -223,7 +226,7 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
 def _iterations(
     comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
-    """Return the milliseconds of an iteration and its parts, in each repeat."""
+    """Return the milliseconds of an iteration and of its parts, in each repeat."""
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
@@ -240,7 +243,7 @@ def _iterations(
     try:
         for _ in range(2 + repeats):
             batch = chain.next_batch()
-            assert batch is not None  # these minibatches never end
+            assert batch is not None  # The stream of these minibatches never ends.
             comm.meet()
             before, began = comm.figures(), time.perf_counter()
             comm.meet(batch)
@@ -256,5 +259,5 @@ def _iterations(
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
-    # leave out the warm-up iteration and the first iteration that samples
+    # Leave out the warm-up iteration and the first iteration that takes a sample.
     return {name: took[2:] for name, took in times.items()}

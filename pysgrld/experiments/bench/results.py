@@ -1,7 +1,8 @@
-"""Results of `sgmc bench`: measuring, reading from a file, and comparing them.
+"""Results of ``sgmc bench``, which are measured, read from a file, and compared.
 
 Times are CPU times of one thread, as medians of several repeats; training is measured in wall time.
-The results are not tested against limits: compare two files of results from the same machine.
+The results are not tested against limits, but two files of results from the same machine can be
+compared.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pysgrld.options.paths import read_input
 
 #: Maximum size of a file of results in bytes.
 LARGEST = 16 << 20
-#: Number of timed repeats, after one repeat that is not timed.
+#: Number of timed repeats in a full benchmark and in a quick one. One repeat before them is not
+#: timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
 
@@ -32,7 +34,7 @@ def measure(
     threads: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure kernels and reading, and training if a corpus is given.
+    """Measure the kernels and reading, and also training if a corpus is given.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def measure(
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Read a file of results from `measure`.
+    """Read a file of results that `measure` has made.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Return each row's speed-up factor, from old to new results.
+    """Return the factor by which each new result is faster than the old one.
 
     Parameters
     ----------
@@ -129,6 +131,7 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
-            rate = row["unit"].endswith("/s")  # higher rates, but lower times, are better
+            # Higher rates are better, but lower times are better.
+            rate = row["unit"].endswith("/s")
             factors[key[:2]] = 1.0 / ratio if rate else ratio
     return factors

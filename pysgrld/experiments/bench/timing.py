@@ -1,4 +1,4 @@
-"""A measurement of the benchmark: its clock, its row of results, and the machine."""
+"""Measurement in a benchmark: its clock, its row in the results, and the machine's description."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pysgrld.core import core
 from pysgrld.errors import UsageError
 from pysgrld.run.machine import RELEASE, processor_name, threads
 
-#: Version of the layout of results; files of other versions are not compared.
+#: Version of the layout of files of results. Files of other versions are not compared.
 SCHEMA = 1
 
 
 class Timing(NamedTuple):
-    """A benchmark; ``run`` measures it.
+    """Benchmark with its group, name and unit; the method ``run`` measures it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Timing(NamedTuple):
 
 
 def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list[float]:
-    """Time ``work(step)`` for steps 1, 2, ...; step 0 warms up and is not timed.
+    """Time ``work(step)`` for step = 1, 2, ...; step 0 is a warm-up and is not timed.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list
 
 
 def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
-    """Return a row of results: the median of all repeats, and their range, to four digits."""
+    """Return a row of results: the median and the range of the repeats, rounded to four digits."""
     numbers = {"value": median(values), "low": min(values), "high": max(values)}
     digits = {key: float(f"{value:.4g}") for key, value in numbers.items()}
     return {"group": group, "name": name, "unit": unit, **digits}
