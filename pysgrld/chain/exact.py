@@ -2,9 +2,10 @@
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few chains of an exact sampler follow training and start from its last state. The first
-half of their sweeps is burn-in; draws are taken in the second half, from the chains in turn. Means,
-kept samples and scores of the run then use these draws. Finally, replicates on resampled documents
-measure how much topics would differ for other texts like these (`pysgrld.chain.population`).
+half of their sweeps is burn-in. Draws are taken in the second half, from one chain after the other.
+Means, stored samples and scores of the run then use these draws. Finally, some chains continue on
+resampled documents (replicates), to measure how much topics would differ for other, similar texts
+(`pysgrld.chain.population`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: First of the bits for the number of an exact chain, within the iteration of a random key.
+#: Position of the first bit of an exact chain's number, in the iteration of a random key.
 _NUMBER = 56
 
 

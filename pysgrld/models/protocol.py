@@ -32,7 +32,7 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes of documents and of processes on which memory depends, in addition to the corpus.
+    """Sizes on which the memory of a run depends, in addition to the totals of the corpus.
 
     Attributes
     ----------

@@ -53,9 +53,9 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
     """Return LDA's default alpha for documents with a mean length of `length` tokens.
 
     The prior must not weigh more than the tokens of a short document, unless there are few topics,
-    which would then mix badly; it weighs twice as much in a long document as in one of usual length
-    (docs/internals/defaults.md). For documents of usual length it is also the prior mean of a
-    learned alpha.
+    because few topics would then mix badly. The prior weighs twice as much in a long document as in
+    a document of usual length, which has 640 tokens (docs/internals/defaults.md). For documents of
+    usual length, the default is also the prior mean of a learned alpha.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Gibbs sampling given the whole corpus's counts: blocked (``gibbs``) and collapsed (``cgs``).
 
 Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma
-draw, so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean
+draw, so the kernels of SCIR are used. Collapsed: topics are integrated out, and phi is their mean
 given the tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). The
-documents' kernel is the sampler (`pysgrld.models.lda.collapsed`). A posterior sample of the topics
-is drawn given the tokens' topics when it is stored, as the means alone vary too little.
+kernel of the documents is the sampler (`pysgrld.models.lda.collapsed`). When a posterior sample of
+the topics is stored, it is drawn given the tokens' topics, because the means vary too little.
 """
 
 from __future__ import annotations

@@ -112,9 +112,10 @@ class Shapes(BlockState[Counts]):
         them much. The factor ``statistics.level`` is omitted if steps are relative, and in the
         warm-up; published settings omit B/D.
 
-        A learned alpha has its own step size for every sampler of topics: 0 in the warm-up, so that no
-        topic dies before it is formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k
-        of its square, with X_k tables in the corpus; noise of minibatches at B/D adds half of that.
+        A learned alpha has its own step size for every sampler of topics: 0 in the warm-up, so that
+        no topic dies before it is formed, then B/D, at most ``longest``. The posterior variance of
+        alpha_k is 1/X_k of the square of alpha_k, with X_k tables in the corpus; with the step size
+        B/D, noise of minibatches adds half of this variance.
         """
         if longest := self.block.settings.longest:
             return 0.0 if topic_pace.warm else min(longest, topic_pace.share)

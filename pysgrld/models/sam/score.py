@@ -25,7 +25,7 @@ from pysgrld.models.sam.proportions import Products, Walk, directions, products_
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.types import Array, Doubles, Int64s, Key
 
-#: Minus the mean log density of a document, in nats.
+#: Score of a draw: minus the mean log density of a document, in nats.
 LOG_PERPLEXITY = Score(
     "log_perplexity",
     "log-perplexity",
