@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """A model's topics over the words of both models, (K, V), and weights of the topics, (K,)."""
+    """A model's topics over the words that both models have, (K, V), and topic weights, (K,)."""
 
     phi: Floats
     weights: Doubles
