@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import Between
 
-#: Characters of a small bar chart, the lowest bar first. Then: maximum number of document groups
-#: that are listed below a topic.
+#: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
+#: document groups that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11

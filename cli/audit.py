@@ -18,8 +18,8 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: Number of words printed for a topic. Then: number of words printed for a duplicate, and for each
-#: part of a mixture.
+#: `_WORDS`: number of words printed for a topic. `_PART`: number of words printed for a duplicate,
+#: and for each part of a mixture.
 _WORDS, _PART = 6, 4
 #: Probability of a topic on words that the corpus lacks, above which a warning is printed.
 _UNKNOWN = 0.2

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: Left-aligned columns of the table. Then: columns to drop in this order if the terminal is narrow.
+#: `LEFT`: left-aligned columns of the table. `SPARE`: columns to drop in this order if the terminal
+#: is narrow.
 LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 

@@ -27,8 +27,9 @@ from .terminal import echo, named, standard_output
 USUAL_JOBS = 1000
 #: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
-#: Minimum time limit in seconds, if the script uses the default notice before the limit. Then:
-#: minimum number of seconds by which a time limit must exceed a notice given by the user.
+#: `SHORTEST`: minimum time limit in seconds, if the script uses the default notice before the
+#: limit. `BESIDE`: minimum number of seconds by which a time limit must exceed a notice given by
+#: the user.
 SHORTEST, BESIDE = 600, 60
 #: Options of ``sbatch`` that the script itself sets, so that ``--sbatch`` must not set them.
 _OWN = {

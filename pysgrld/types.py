@@ -306,9 +306,9 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: Approximate ratio of two variances of the topics: given the counts, and in the posterior. Then:
-#: noise inflation up to which samples vary as much as the posterior (docs/choosing-a-sampler.md,
-#: "What the draws are of").
+#: `GIVEN_COUNTS`: approximate ratio of two variances of the topics: given the counts, and in the
+#: posterior. `QUIET`: noise inflation up to which samples vary as much as the posterior
+#: (docs/choosing-a-sampler.md, "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 

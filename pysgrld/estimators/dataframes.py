@@ -21,8 +21,8 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Maximum number of topics in a notebook's table. Then: maximum number of words of each topic in
-#: this table, and maximum number of topics in a picture.
+#: `TOPICS_SHOWN`: maximum number of topics in a notebook's table. `WORDS_SHOWN`: maximum number of
+#: words of each topic in this table. `TOPICS_DRAWN`: maximum number of topics in a picture.
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
 #: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")

@@ -34,8 +34,8 @@ from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 if TYPE_CHECKING:
     import pandas
 
-#: Default of the parameter ``keep_samples``. Then: with the default, the maximum number of stored
-#: samples, and the maximum number of their bytes.
+#: `AUTO`: default of the parameter ``keep_samples``. `AUTO_SAMPLES`, `AUTO_BYTES`: with the
+#: default, the maximum number of stored samples and of their bytes.
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
 #: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (

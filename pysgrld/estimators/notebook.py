@@ -10,10 +10,11 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: Number of charts per row. Then, in inches: width of a chart, height of its title, and height per
-#: word.
+#: `_COLUMNS`: number of charts per row. The others are in inches: width of a chart, height of its
+#: title, and height per word.
 _COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
-#: Maximum number of characters of a word next to a bar. Then: colour of bars (Okabe and Ito).
+#: `_LETTERS`: maximum number of characters of a word next to a bar. `_COLOUR`: colour of bars
+#: (Okabe and Ito).
 _LETTERS, _COLOUR = 18, "#0072B2"
 
 

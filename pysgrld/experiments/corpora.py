@@ -20,7 +20,8 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
-#: Number of training documents in a quick run. Then: number of scored documents in a quick run.
+#: `QUICK_TRAIN`: number of training documents in a quick run. `QUICK_SCORED`: number of scored
+#: documents in a quick run.
 QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 

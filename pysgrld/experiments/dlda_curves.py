@@ -87,7 +87,8 @@ SAMPLERS = (
 #: topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: Number of burn-in iterations in these runs of LDA. Then: number of their samples.
+#: `LDA_BURN_IN`: number of burn-in iterations in these runs of LDA. `LDA_COLLECTED`: number of
+#: samples in these runs.
 LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
@@ -139,8 +140,8 @@ WIKI = PaperColumn(
     3500,
 )
 
-#: Number of samples in a full run. Then: number of burn-in iterations and number of samples in a
-#: quick run.
+#: `COLLECTED`: number of samples in a full run. `QUICK_BURN_IN`, `QUICK_COLLECTED`: number of
+#: burn-in iterations and of samples in a quick run.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
 #: Number of training documents in a quick run, and number of scored documents.
 QUICK_DOCUMENTS = (400, 150)
@@ -418,7 +419,7 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 # ---- Figure 2: step sizes of each layer
 
-#: Number of minibatches of which step sizes are recorded, in a full run and in a quick run.
+#: Number of minibatches with recorded step sizes, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
 #: Columns of the table of step sizes: the iteration; for each layer, eps_t / M_k averaged over its
 #: topics; for each layer, eps_t divided by the mean of M_k. The sampler divides the step size eps_t

@@ -62,7 +62,7 @@ ROWS = {
     "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
     "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
 }
-#: Samplers of which the figure shows the density.
+#: Samplers with a density in the figure.
 SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 

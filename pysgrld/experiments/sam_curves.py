@@ -36,8 +36,8 @@ from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Rep
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
-#: Samplers with minibatches. Then: samplers that use the whole corpus, and variational methods.
-#: Each list is in the paper's order, best first.
+#: `NOISY`: samplers with minibatches. `EXACT`: samplers that use the whole corpus. `FITTED`:
+#: variational methods. Each list is in the paper's order, best first.
 NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
 _ALL = {"minibatch": 2**53}
 #: Options of runs with sgmc's settings: burn-in is shorter than by default if each iteration uses

@@ -46,7 +46,7 @@ PRIOR = 0.1
 CATEGORIES, OBSERVATIONS, MINIBATCH = 100, 1000, 100
 #: Number of chains for each step size, in a full run and in a quick run.
 CHAINS, QUICK_CHAINS = 32, 8
-#: Diffusion time of a chain, of which the first two thirds are burn-in.
+#: Diffusion time of a chain. The first two thirds of the time are burn-in.
 TIME = 9.0
 #: Width of a histogram bin in standard deviations of a step, in a full run and in a quick run.
 WIDTH, QUICK_WIDTH = 0.4, 0.6

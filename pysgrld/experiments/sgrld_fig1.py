@@ -41,7 +41,7 @@ FULL, QUICK = (10_000, 100), (500, 2)
 KEPT = 1000
 #: Number of chains of each sampler with each step size.
 CHAINS = 10
-#: Categories of which the figure shows traces; their counts are 90, 5, and 0.
+#: Categories with a trace in the figure; their counts are 90, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
 

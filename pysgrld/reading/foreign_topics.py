@@ -16,8 +16,8 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
-#: Start of the first line of a MALLET state. Then: accepted names of the column of probabilities in
-#: a table.
+#: `_STATE`: start of the first line of a MALLET state. `_VALUES`: accepted names of the column of
+#: probabilities in a table.
 _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
 #: Minimum mean number of words per topic in a file of distributions. A file with fewer words
 #: contains only the top words of topics.

@@ -40,10 +40,10 @@ DOCUMENTS = 4096
 #: Maximum number of bytes of the posterior samples of proportions in memory. If there are many
 #: topics and samples, fewer documents are inferred at a time.
 ROOM = 1 << 26
-#: Number of documents of which quantiles are computed at a time.
+#: Number of documents for which quantiles are computed at a time.
 _TOGETHER = 128
-#: Number of documents in a part. Then: smaller number if several processes divide the parts among
-#: them.
+#: `PART`: number of documents in a part. `SHARED_PART`: smaller number of documents in a part if
+#: several processes divide the parts among them.
 PART, SHARED_PART = 1_000_000, 50_000
 #: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
 #: that read a folder of tables ignore names that begin with an underscore.

@@ -22,7 +22,8 @@ LABELS = "labels.json"
 #: Invisible characters that `tidy` does not remove, because Persian spelling and composed emoji
 #: need them.
 _JOINERS = "\u200c\u200d"
-#: Maximum number of characters of a name. Then: maximum number of bytes of a file of names.
+#: `LONGEST`: maximum number of characters of a name. `LARGEST`: maximum number of bytes of a file
+#: of names.
 LONGEST, LARGEST = 200, 16 << 20
 
 

@@ -17,10 +17,10 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Maximum number of rows in a Parquet row group. Then: maximum number of bytes that wait in memory
-#: for a row group, so that groups of long rows have fewer rows.
+#: `GROUP`: maximum number of rows in a Parquet row group. `WAITING`: maximum number of bytes that
+#: wait in memory for a row group, so that groups of long rows have fewer rows.
 GROUP, WAITING = 65_536, 1 << 25
-#: Characters because of which a spreadsheet takes a cell that begins with them for a formula.
+#: A spreadsheet takes a cell for a formula if the cell begins with one of these characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 
 #: Number of bytes at the end of ``metrics.jsonl`` that certainly include its whole last line.
 _END = 1 << 16
-#: Maximum number of documents on which coherence is measured. Then: maximum number of documents on
-#: which topic weights are measured. More documents would not change the digits shown.
+#: `COHERENCE_DOCUMENTS`: maximum number of documents on which coherence is measured.
+#: `WEIGHT_DOCUMENTS`: maximum number of documents on which topic weights are measured. More
+#: documents would not change the digits shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 

@@ -24,8 +24,9 @@ HARDLY = 0.15
 LIGHT, COPY = 0.5, 0.75
 #: Number of words over which similarities are summed at a time.
 _WORDS = 4_096
-#: Minimum number of topics for the remark on inactive topics at the end of training. Then: maximum
-#: number of topics x words for it, because the memory limit has no room for larger matrices.
+#: `FEWEST`: minimum number of topics for the remark on inactive topics at the end of training.
+#: `MOST_CELLS`: maximum number of topics x words for it, because the memory limit has no room for
+#: larger matrices.
 FEWEST, MOST_CELLS = 20, 1 << 22
 
 

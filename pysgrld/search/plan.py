@@ -25,8 +25,8 @@ TOPICS = (20, 50, 100, 200)
 FIRST_EPOCHS = 4
 #: Minimum number of posterior samples that every run must have in the first round.
 FIRST_SAMPLES = 20
-#: If samples are taken rarely, this smaller number of samples suffices in the first round. Then:
-#: number of iterations after burn-in that suffices with it.
+#: `FEWER_SAMPLES`: if samples are taken rarely, this smaller number of samples suffices in the
+#: first round. `FIRST_ITERATIONS`: number of iterations after burn-in that suffices with it.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000

@@ -31,7 +31,8 @@ WORSE = 0.01
 #: A search also reports the smallest number of topics with a perplexity that exceeds the best one
 #: by at most this fraction.
 NEAR = 0.005
-#: Number of times that held-out documents are resampled. Then: coverage of the intervals.
+#: `RESAMPLES`: number of times that held-out documents are resampled. `SURE`: coverage of the
+#: intervals.
 RESAMPLES, SURE = 2000, 0.95
 #: Seed of the random numbers for resampling, which is fixed so that decisions are reproducible.
 _KEY = 20

@@ -31,8 +31,8 @@ _SECOND = 0.1
 _MOST = 0.5
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
-#: Number of a topic's top words that are looked up in the matching topic of a chain. Then: number
-#: of the matching topic's top words among which they are looked up.
+#: `TOP`: number of a topic's top words that are looked up in the matching topic of a chain.
+#: `_AMONG`: number of the matching topic's top words among which they are looked up.
 TOP, _AMONG = 10, 20
 #: Part of the random seed, which makes the random numbers of an audit differ from all others.
 _SEED = 2027

@@ -349,12 +349,12 @@ def _corpus(
     return corpus, None
 
 
-#: Number of tokens per topic below which topics are unreliable. Then: number of tokens per topic
-#: from which topics may be reliable. For the source of these and the next numbers see
-#: docs/evaluation.md, "How much is enough?".
+#: `TOKENS`: number of tokens per topic below which topics are unreliable. `BETTER`: number of
+#: tokens per topic from which topics may be reliable. For the source of these and the next numbers
+#: see docs/evaluation.md, "How much is enough?".
 TOKENS, BETTER = 300, 1000
-#: Minimum number of held-out documents for a useful comparison of scores. Then: minimum number of
-#: held-out tokens, if documents are split.
+#: `HELD_OUT_DOCUMENTS`: minimum number of held-out documents for a useful comparison of scores.
+#: `HELD_OUT_TOKENS`: minimum number of held-out tokens, if documents are split.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
