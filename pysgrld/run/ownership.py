@@ -48,8 +48,7 @@ from typing import NamedTuple
 
 from pysgrld.errors import OutputError
 
-#: Name of the list of files that sgmc wrote into a folder: JSON lines, the first of which is
-#: `_HEAD`.
+#: Name of the list of files that sgmc wrote into a folder; its first JSON line is `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
 #: Maximum size of a list in bytes.
