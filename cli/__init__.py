@@ -179,7 +179,7 @@ class Explanation(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The label and the message, or an empty text without a message."""
+        """Return the label and the message, or an empty text without a message."""
         return self.label + self.text if self.text else ""
 
 

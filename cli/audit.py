@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: `_WORDS`: number of words printed for a topic. `_PART`: number of words printed for a duplicate,
 #: and for each part of a mixture.
 _WORDS, _PART = 6, 4
-#: Probability of a topic on words that the corpus lacks, above which a warning is printed.
+#: A warning is printed if the topics' probability on words that the corpus lacks exceeds this.
 _UNKNOWN = 0.2
 
 

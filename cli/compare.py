@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of words that ``--news`` prints for a new topic.
 HEADLINE = 5
-#: Words missing in the other run's vocabulary: a topic's total probability of them is printed if it
-#: is at least this large.
+#: A topic's total probability of words that the other run lacks is printed if it is at least this
+#: large.
 TOLD = 0.01
 
 

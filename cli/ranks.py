@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Default of ``--rank-timeout``, the number of seconds to wait for another process.
 PATIENCE = 1800.0
-#: Seconds between an error and the end of all processes, in which the launcher can print the error.
+#: Seconds for which all processes wait after an error, so that the launcher can print the error.
 PASSED_ON = 0.5
 
 

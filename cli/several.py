@@ -34,7 +34,7 @@ class SeveralScreen(Screen):
         Arguments of `Screen`.
     """
 
-    #: Plural noun by which messages call the runs that train in parallel.
+    #: Plural noun for the runs that train in parallel, used in messages.
     noun = "chains"
 
     def __init__(self, chains: int, **how: Any) -> None:

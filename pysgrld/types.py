@@ -128,7 +128,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Return each word's mean count in its token's document, (V,), at least 1.
+        """Return each word's mean count in the documents of its tokens, (V,), at least 1.
 
         The mean is over all tokens of the word; it equals `squares` divided by `occurrences`.
         """
@@ -175,7 +175,7 @@ class Others:
         return iter(self[:].tolist())
 
 
-#: Ascending positions of documents in a corpus, as an array or as all positions except some.
+#: Type of ascending positions of documents in a corpus: an array, or an `Others`.
 Positions = Int64s | Others
 
 
@@ -306,8 +306,8 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: `GIVEN_COUNTS`: approximate ratio of two variances of the topics: given the counts, and in the
-#: posterior. `QUIET`: noise inflation up to which samples vary as much as the posterior
+#: `GIVEN_COUNTS`: approximate ratio of the topics' variance given the counts to their posterior
+#: variance. `QUIET`: noise inflation up to which samples vary as much as the posterior
 #: (docs/choosing-a-sampler.md, "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 

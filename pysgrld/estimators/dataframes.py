@@ -91,7 +91,7 @@ class Framed(Estimator):
         return [names[k] for k in range(len(phi))]
 
     def _names(self, layer: int = 1) -> list[str]:
-        """Return topic names for columns; because of the topic's number, a name is unique."""
+        """Return topic names for columns; each begins with the topic's number, so all differ."""
         names = self._short_names(layer=layer)
         if not hasattr(self, "feature_names_in_"):
             return names

@@ -47,7 +47,7 @@ CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 
 
 class DPMixture(Framed):
-    """Dirichlet-process mixture of multinomials, which clusters counts and infers their number.
+    """Mixture of multinomials with a Dirichlet process, which infers the number of clusters.
 
     Unlike in a topic model, every document belongs to a single component. docs/mixture.md describes
     the model, advice on choices, and measurements.

@@ -144,7 +144,7 @@ class Progress:
             raise KeyboardInterrupt
 
     def advance(self, iteration: Callable[[], object], done: int) -> None:
-        """Do one iteration; if Ctrl-C aborts it, end training; raise if it is the first one.
+        """Do one iteration; Ctrl-C ends training, or raises an error in the first iteration.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ RESOLUTION = 2.0**-20
 def as_documents(
     x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
 ) -> tuple[Documents, int]:
-    """Convert a matrix of counts (documents by words) to `Documents`; also return V.
+    """Convert counts (documents by words) to `Documents`; also return the number of words V.
 
     Parameters
     ----------
@@ -170,10 +170,10 @@ def in_fine_units(x: Any) -> Any:
 
 
 def content_keys(documents: Documents) -> Int64s:
-    """Return a hash of the words and counts of each document, (n,), for its random numbers.
+    """Return a hash of each document's words and counts, (n,), as the key of its random numbers.
 
-    The hash is below 2^63. Because it is the key of the document's random numbers, these do not
-    depend on the document's position or on other documents.
+    The hash is below 2^63. Because of this key, the random numbers of a document do not depend on
+    the document's position or on other documents.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def content_keys(documents: Documents) -> Int64s:
     entries = documents.indices.astype(np.uint64) << np.uint64(32)
     entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
-    # The differences are right, because the sums wrap modulo 2^64.
+    # Overflow of the sums does no harm, because differences modulo 2^64 remain right.
     keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)
     return keys.astype(np.int64)
 
@@ -306,7 +306,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise an error unless a shape is (n, V) with n and V at least 1, as scikit-learn does."""
+    """Raise the same error as scikit-learn unless a shape is (n, V) with n and V at least 1."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(

@@ -73,7 +73,7 @@ class TopicTables(KeptModel):
         return None if trace is None or not len(trace) else trace
 
     def _measured(self) -> Measures:
-        """Return the topics' measures; those of a loaded model are computed on its run's corpus."""
+        """Return the topics' shares and coherence; compute them if the model was loaded."""
         self._check_fitted()
         if self._measures is None and isinstance(self._samples, StoredSamples):
             results = Results(self._samples.run.path, 1)

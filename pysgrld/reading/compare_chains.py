@@ -192,7 +192,7 @@ def compared(
     tell: Callable[[int, int], None] = lambda done, total: None,
     visit: Visit | None = None,
 ) -> Diagnosis:
-    """Compare chains that are already open for reading; otherwise the same as `diagnose`.
+    """Compare chains that are already open for reading; see `diagnose`.
 
     Parameters
     ----------
@@ -265,11 +265,11 @@ def _in_common(
     """Choose the samples of each chain that are compared.
 
     Return three values: the iterations of these samples for each chain, True if they are top-word
-    samples, and the iterations of the full samples for each chain. All chains have samples of the
-    same iterations. The exception are Gibbs refinements, which begin at different iterations: of
-    each chain, the first samples are taken, the same number from each. Top-word samples are
-    compared if the chains have more common top-word samples than common full samples; top-word
-    samples contain only the lowest layer.
+    samples, and the iterations of the full samples for each chain. All chains have samples from the
+    same iterations. Only Gibbs refinements begin at different iterations; from each of them, the
+    same number of first samples is taken. Top-word samples are compared if the chains have more
+    common top-word samples than common full samples; top-word samples contain only the lowest
+    layer.
     """
     exact = all(chain.fitted.exact for chain in chains)
 

@@ -17,8 +17,7 @@ from pysgrld.evaluate.convergence import Convergence
 from pysgrld.evaluate.matching import SAME
 from pysgrld.types import Doubles
 
-#: Maximum split R-hat (exclusive) of chains that are regarded as mixed. Strict standards require
-#: 1.01.
+#: Chains are regarded as mixed if split R-hat is below this value. Strict standards require 1.01.
 MIXED = 1.1
 #: Name of the log score, for the kind of unit (token or document) that a model predicts.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
@@ -113,7 +112,7 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """Return the greatest R-hat of the topic's weight and top words, or NaN if constant."""
+        """Return the greatest R-hat of the topic's weight and top words (NaN: all are constant)."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
@@ -257,7 +256,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if all chains have a topic, which means that its overlap is at least `SAME`.
+    """Return True if all chains have a topic, so that the topic's overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -284,7 +283,7 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     bool
         True also for a quantity that never changes.
     """
-    # R-hat is NaN for a quantity that never changes, which counts as mixed.
+    # A quantity that never changes has the R-hat NaN, and counts as mixed.
     return not quantity.rhat >= MIXED
 
 

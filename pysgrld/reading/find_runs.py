@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the named run; if it consists of several chains, open all that have a checkpoint as one.
+    """Open the named run; several chains that have a checkpoint are opened together, as one run.
 
     Parameters
     ----------

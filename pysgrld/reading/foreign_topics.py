@@ -25,7 +25,7 @@ _WORDS = 30
 
 
 class ForeignTopics(NamedTuple):
-    """Topics as distributions over words, (K, V), in which each row sums to 1; and the V words."""
+    """Topics as distributions over words, (K, V), and the V words."""
 
     phi: Floats
     words: tuple[str, ...]

@@ -322,7 +322,7 @@ def inference_record(
 
 
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
-    """Create the folder of parts, or list the existing parts if they have the same settings.
+    """Create the folder of parts, or list the existing parts if these have the same settings.
 
     Parameters
     ----------

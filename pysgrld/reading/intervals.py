@@ -119,8 +119,8 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # The number is at least 2, even with a single sample, because the factor is infinite at n =
-        # 1.
+        # The effective sample size is at least 2 here, even with a single sample, because the
+        # factor is infinite at n = 1.
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor

@@ -111,7 +111,7 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of stored samples into samples for similar texts, or None if not used."""
+        """Transformation that makes stored samples valid for similar texts, or None if not used."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
@@ -212,7 +212,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words in one sample, like `top_word_draws`."""
+        """Return the probabilities of the given words in one sample, as `top_word_draws` does."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)

@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class RowWriter(abc.ABC):
-    """Writer of topic proportions to an open file, for one group of documents after another.
+    """Writer of topic proportions to an open file; it takes one group of documents at a time.
 
     Parameters
     ----------

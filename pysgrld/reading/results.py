@@ -53,7 +53,7 @@ COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """Chain from which the uncertainty of topics is measured, with its rows for the shown topics.
+    """Chain that measures the uncertainty of topics, and the numbers of its matching topics.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ class Results(KeptSamples):
         return None if shares is None else effective_sizes([shares], exact=True)
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain with its rows for the shown topics; a single run has all of them."""
+        """Return each chain with the numbers of its matching topics; this run is the only one."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -460,7 +460,7 @@ class Results(KeptSamples):
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
-        """Infer the topic proportions of documents, (n, K), for one sample or mean of the topics.
+        """Infer the topic proportions of documents, (n, K), given one sample or the mean of topics.
 
         Parameters
         ----------

@@ -97,8 +97,8 @@ def copies(phi: Array, ids: Array, weights: Array) -> Array:
 def remark_at_the_end(results: Results) -> str | None:
     """Return the remark about inactive topics in a run that has ended, or None.
 
-    It is None if all topics are active, or if the run has too few topics or too many topics x
-    words.
+    The result is None if all topics are active, or if the run has too few topics or too many topics
+    x words.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ _END = 1 << 16
 #: Minimum fraction of words that lie in topics found by all chains, for a setting to be recommended
 #: for reading.
 SHARED = 0.5
-#: Maximum number of posterior samples on which steady words are counted. More samples would not
-#: change the digits shown.
+#: Maximum number of posterior samples that `steady_words` reads. More samples would not change the
+#: digits shown.
 SAMPLES = 40
 
 

@@ -104,7 +104,7 @@ def parse_grid(text: str) -> Axis:
 def axes_of(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
 ) -> tuple[Axis, ...]:
-    """Return the options to vary: first the number of topics, in ascending order, then the others.
+    """Return the options to vary: first the number of topics, in ascending order, then the rest.
 
     Raises
     ------
@@ -185,7 +185,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Return the options, settings and corpus by which a search is identified, by name."""
+        """Return the options, settings and corpus that identify a search, as a dictionary."""
         return {
             **{f"--{name}": value for name, value in self.choices.values.items()},
             "list of settings": ", ".join(c.name for c in self.contenders),

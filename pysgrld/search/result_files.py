@@ -190,7 +190,7 @@ def charts(result: SearchResult) -> list[Chart]:
     """
 
     def score(row: Tried) -> _Values:
-        """Return a score and, for perplexity, bounds for its difference from the best one."""
+        """Return a score and, for perplexity, bounds for its difference from the best score."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
         share, low, high = row.above

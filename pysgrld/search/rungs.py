@@ -1,4 +1,4 @@
-"""Rungs (rounds of training) of a search, and the decisions which settings each rung drops.
+"""Rungs (rounds of training) of a search, and decisions on which settings each rung drops.
 
 Settings are compared in pairs. The score of both settings is resampled over the same held-out
 documents, so that the difficulty of a document, which is equal for both, cancels. ``rungs.jsonl``

@@ -69,7 +69,7 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        # Files of the option observed-corpus may contain parts of training documents.
+        # The corpus of --observed-corpus may contain parts of training documents.
         if seen and name != "observed-corpus":
             self.listener.note(
                 f"--{name} {path}: is also training data, so its scores do not "
@@ -80,7 +80,7 @@ class Reading(NamedTuple):
 
 
 def watched_documents(documents: int, seed: int) -> Int64s:
-    """Choose the training documents on which convergence is tested, instead of held-out documents.
+    """Choose the training documents on which convergence is tested if no documents are held out.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class Training:
         self.chain = self.posterior.chain
         for remark in self.chain.remarks():
             reporter.note(*remark)
-        # These are budgets of the whole run in iterations; without any, training lasts until
+        # These are budgets of the whole run in iterations; without a budget, training lasts until
         # convergence.
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:

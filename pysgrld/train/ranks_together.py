@@ -115,14 +115,14 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the first reason of any rank to stop, with the rank's number if there are several."""
+    """Return the first reason of any rank to stop, with the rank's number if several ranks run."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
 
 
 def stopped_before_all(reason: str) -> Interrupted:
-    """Return the error if training is stopped during the short chains at its start."""
+    """Return the error for training that was stopped during its short chains."""
     return Interrupted(
         f"{reason}: stopped before the first iteration; run the same command again to continue"
     )
