@@ -27,21 +27,21 @@ SHORT = {"topics": "-k"}
 LONGEST = 60
 #: Minimum similarity, from 0 to 1 (`difflib`), of a suggested option to the typed one.
 ALIKE = 0.75
-#: Maximum width of the left column of a help text.
+#: Maximum width of the left column of a help text, in characters.
 COLUMN = 28
-#: Key, in a command's context, of the flag that makes the help show all options.
+#: Key in the context of a command. Its value is True if the help shows all options.
 ALL = "pysgrld.help_all"
 
 
 @dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Click type for a parser of `pysgrld.options.common`; the help shows `name` for the value."""
+    """Click type that parses a typed value by `parse`; the help shows `name` for the value."""
 
     parse: Callable[[str], Any]
     name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a typed value; an error's message names the option."""
+        """Parse a typed value; the message of an error names the option."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -57,16 +57,16 @@ class Value(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return completions of a partly typed value."""
+        """Return the possible completions of a partly typed value, for the shell."""
         del ctx, param
         return of_option(self.parse, self.name, incomplete)
 
 
 class Described(click.Command):
-    """A command whose help groups options under headings and gives their defaults in brackets.
+    """Command with a help that groups options under headings and gives their defaults in brackets.
 
     If the command has ``--help-all`` (`help_all`), ``--help`` lists only the options that most
-    people use, without headings, and ``--help-all`` lists all options.
+    people use, and no headings, and ``--help-all`` lists all options.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Described(click.Command):
         self.instead = instead or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an error points to the help of this command."""
+        """Parse the arguments; the message of an error refers to the help of this command."""
         try:
             rest = super().parse_args(ctx, args)
             self._refuse_empty_paths(ctx)
@@ -97,7 +97,7 @@ class Described(click.Command):
             raise
 
     def _refuse_empty_paths(self, ctx: click.Context) -> None:
-        """Refuse empty paths, as from unset shell variables; `Path` would take them for "."."""
+        """Refuse an empty path, as from an unset shell variable; `Path` would take it for "."."""
         for param in self.params:
             value = ctx.params.get(param.name or "")
             if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -105,7 +105,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return advice for a known option that this command lacks, or None if it is unknown."""
+        """Return advice about an option that only other commands or programs have, else None."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (match := peer(name)) is None:
@@ -122,7 +122,7 @@ class Described(click.Command):
         return hint(name, match, counterpart)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their groups' headings."""
+        """Write the options, each under the heading of its group."""
         groups: dict[str, list[tuple[str, str]]] = {}
         params = self.get_params(ctx)
         whole = ctx.meta.get(ALL) or all(getattr(param, "first", True) for param in params)
@@ -131,7 +131,8 @@ class Described(click.Command):
             if record is not None and (whole or getattr(param, "first", True)):
                 group = getattr(param, "group", "Options") if whole else "Options"
                 groups.setdefault(group, []).append(record)
-        groups["Options"] = groups.pop("Options")  # move the group to the end
+        # The group is removed and added again, so that it comes last.
+        groups["Options"] = groups.pop("Options")
         widths = [len(column) for records in groups.values() for column, _ in records]
         width = max(w for w in widths if w <= COLUMN)
         for heading, records in groups.items():
@@ -141,7 +142,7 @@ class Described(click.Command):
 
 
 class Grouped(click.Option):
-    """An option under a heading of the help, with its default in brackets."""
+    """Option that is listed under a heading of the help, with its default in brackets."""
 
     def __init__(
         self, *args: Any, group: str, shown: str, first: bool = True, **kwargs: Any
@@ -150,15 +151,15 @@ class Grouped(click.Option):
         super().__init__(*args, **kwargs)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the left and right columns of the option's line in the help."""
+        """Return the two columns of the line about the option in the help."""
         record = super().get_help_record(ctx)
-        if record is None or self.required:  # click's text mentions that the option is required
+        if record is None or self.required:  # For a required option, click's text already says so.
             return record
         return record[0], f"{record[1]} [{self.shown}]"
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """Convert an entry of the option table to a click option, which is None unless typed."""
+    """Return a decorator that adds an option of the option table, which is None unless typed."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     if entry.flag:
         how = {"group": entry.group, "shown": entry.shown, "first": entry.first}
@@ -216,9 +217,9 @@ def options_of_training(
     )
 
 
-#: Heading of the options for reading documents.
+#: Heading in the help for the options that decide how documents are read.
 READ_GROUP = "How documents are read"
-#: Names of the options for reading documents with the vocabulary of an existing run.
+#: Names of the options for reading documents over the vocabulary of an existing run.
 READING = (
     "text-field",
     "document-is",
@@ -245,18 +246,18 @@ _READING = {
 _READING["vocab"] = _READING["vocab"]._replace(
     shown="next to the counts", help="file with the words of a file of counts, one per line"
 )
-#: Decorator that adds the reading options to a command; `reading_of` returns the typed values.
+#: Decorator that adds the reading options to a command. `reading_of` returns their typed values.
 options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the typed values of reading options and of other named options."""
+    """Return the typed values of the reading options and of further options, by name."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """Advise 'sgmc corpus build' if a corpus requires reading options, which the command lacks."""
+    """Add the advice to use 'sgmc corpus build' to errors about missing reading options."""
     try:
         yield
     except CorpusError as error:
@@ -286,7 +287,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-# ---- options and helpers that several commands share
+# ---- options and functions that several commands share
 
 
 def plain(
@@ -299,7 +300,7 @@ def plain(
     group: str = "Options",
     **kwargs: Any,
 ) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds an option from outside the table of training options."""
+    """Return a decorator that adds an option that is not in the table of training options."""
     names = name.split("/")
     if parse is not None:
         kwargs |= {"type": Value(parse, metavar), "metavar": metavar}
@@ -311,14 +312,14 @@ def plain(
 def flag(
     name: str, help: str, group: str = "Options", **kwargs: Any
 ) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds a boolean option, off by default."""
+    """Return a decorator that adds a boolean option, which is off by default."""
     names = name.split("/")
     kwargs |= {"cls": Grouped, "group": group, "shown": "off", "help": help}
     return click.option(*names, is_flag=True, **kwargs)
 
 
 def help_all(function: Decorated) -> Decorated:
-    """Add ``--help-all``, which shows all options; ``--help`` shows only the usual ones."""
+    """Add ``--help-all``, which shows all options; ``--help`` shows only the common ones."""
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         del param
@@ -344,14 +345,14 @@ def threads(function: Decorated) -> Decorated:
 
 
 def layer(function: Decorated) -> Decorated:
-    """Add ``--layer``, a deep model's layer, counted from 1."""
+    """Add ``--layer``, which selects a layer of a deep model, counted from 1."""
     return plain(
         "--layer", "1", "layer of a deep model; 1 is the lowest", parse=integer(1, 100), metavar="L"
     )(function)
 
 
 def metadata(function: Decorated) -> Decorated:
-    """Add ``--metadata``, a table whose rows belong to the training documents."""
+    """Add ``--metadata``, which names a table with metadata of the training documents."""
     return plain(
         "--metadata",
         "as kept",
@@ -363,7 +364,7 @@ def metadata(function: Decorated) -> Decorated:
 
 @contextlib.contextmanager
 def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
-    """During the block, add the columns of a metadata file, if given, to a run's documents."""
+    """Add the columns of a metadata file, if given, to a run's documents in the ``with`` block."""
     if path is None:
         yield
         return
@@ -377,7 +378,7 @@ def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
 
 
 def population(function: Decorated) -> Decorated:
-    """Add ``--population``, the documents to which intervals refer."""
+    """Add ``--population``, which selects the documents for which intervals are valid."""
     return plain(
         "--population",
         "alike",
@@ -388,7 +389,7 @@ def population(function: Decorated) -> Decorated:
 
 
 def _parse_order(value: str) -> Any:
-    """Parse a word order; the parser is imported here so that the help stays fast."""
+    """Parse the name of a word order; the parser is imported here so that the help stays fast."""
     from pysgrld.models.word_order import parse_order
 
     return parse_order(value)
@@ -407,7 +408,7 @@ run_argument = click.argument("run", required=False, metavar="[RUN]", shell_comp
 
 
 def show_json(value: Any) -> None:
-    """Print plain values as JSON to standard output; NaN and infinity become null."""
+    """Print plain values to standard output as JSON, in which NaN and infinity become null."""
     import json
 
     written = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
@@ -415,7 +416,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON lacks, by None at any depth of a value."""
+    """Replace NaN and infinity at any depth of a value by None, because JSON lacks them."""
     import math
 
     if isinstance(value, dict):

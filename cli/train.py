@@ -1,4 +1,4 @@
-"""The command ``sgmc train``."""
+"""The command ``sgmc train``, which trains a model on a corpus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import files
 
 
 class Train(Described):
-    """The command ``train``, whose full help lists the models and samplers."""
+    """Command ``train``, with a full help that also lists the models and samplers."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options; with ``--help-all``, also a line for each model and each sampler."""

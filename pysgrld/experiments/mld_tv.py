@@ -1,6 +1,6 @@
 """Mirrored Langevin dynamics on a Dirichlet posterior (Hsieh et al. 2018, section 5.1).
 
-The figure is in appendix H.1, too. The posterior has eleven categories, counts 10,000, 10, 10 and
+See also appendix H.1 of the paper. The posterior has eleven categories, counts 10,000, 10, 10 and
 eight times 0, and prior .1; every step uses all observations. The distribution at each iteration is
 estimated from many independent trials. Its total variation distance to the posterior is computed
 from bins of each category's probability; distances are averaged over categories with the same

@@ -141,7 +141,8 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        moved.degrees = 2  # This is the dimension of the plane instead of the circle's.
+        # The released code uses the dimension of the plane, 2, instead of the circle's, 1.
+        moved.degrees = 2
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:
         draws = sample(

@@ -1,4 +1,4 @@
-"""Benchmarks of kernels, which sample documents given topics, topics given documents, or numbers.
+"""Benchmarks of kernels, which sample topics of documents, update topics, or draw random numbers.
 
 The data are generated from fixed seeds, and are sparse like the counts of real topics.
 """
@@ -307,7 +307,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics; the gradient is zero, so that it costs almost no time."""
+    """Time geodesic steps of all topics, with a zero gradient, which takes almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
