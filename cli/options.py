@@ -27,7 +27,7 @@ SHORT = {"topics": "-k"}
 LONGEST = 60
 #: Minimum similarity, from 0 to 1 (`difflib`), of a suggested option to the typed one.
 ALIKE = 0.75
-#: Maximum width of the left column of a help text, in characters.
+#: Maximum width of the left column of a help text.
 COLUMN = 28
 #: Key in the context of a command. Its value is True if the help shows all options.
 ALL = "pysgrld.help_all"
