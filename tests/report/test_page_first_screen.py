@@ -62,11 +62,14 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
 
 
 def test_topics_groups_and_titles_light_documents_up(opened):
-    """Red with: a choice that changes no dot."""
+    """Red with: a choice that changes no dot; words of a topic that are put in as one list."""
     it = opened("plain")
     all_dots = drawn(it)
     it.page.hover("a.subject >> nth=2")
     assert 0 < drawn(it) < all_dots
+    address = it.page.locator("a.subject >> nth=2").get_attribute("href")
+    topic = next(t for t in it.made.report["topics"] if address == f"#topic/{t['id']}")
+    assert " ".join(topic["top"]) in it.page.locator(".dot-card .readout").inner_text()
     it.page.mouse.move(5, 5)
     assert drawn(it) == all_dots
     select = it.page.get_by_role("combobox", name="letters on the map")

@@ -127,6 +127,7 @@ def test_flags_are_yes_and_no():
 
 
 def test_along_the_corpus_bins_are_of_about_as_many_documents():
+    """Red with: ids on the axis, which are no titles."""
     found = along_corpus(about(), np.arange(130))
     assert len(found.levels) == 60
     assert set(found.documents) == {2, 3}
@@ -137,6 +138,8 @@ def test_along_the_corpus_bins_are_of_about_as_many_documents():
         titles=lambda rows: ["a title that is too long for an axis" for _ in rows]
     )
     assert along_corpus(long, np.arange(1000, 1120)).levels[0] == "1,001 to 1,002"
+    numbered = SimpleNamespace(titles=lambda rows: [str(7 * row) for row in rows])
+    assert along_corpus(numbered, np.arange(1000, 1120)).starts[1] == "1,003"
 
 
 def test_columns_that_are_asked_for_must_be_there_and_have_an_order():

@@ -423,15 +423,16 @@ def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
 def along_corpus(about: Known, rows: Int64s) -> Groups:
     """Divide the corpus, in order, into at most sixty bins of similar numbers of documents.
 
-    A bin is named by its first and last document: by their titles if all these titles are short,
-    else by their numbers.
+    A bin is named by its first and last document: by their titles if all these titles are short
+    and some are words, else by their numbers in the corpus.
     """
     size = min(MOST, len(rows))
     of = np.arange(len(rows)) * size // max(1, len(rows))
     first = np.searchsorted(of, np.arange(size))
     last = np.searchsorted(of, np.arange(size), "right") - 1
     ends = [about.titles(rows[at]) for at in (first, last)]
-    if max((len(title) for titles in ends for title in titles), default=0) > _TITLE:
+    titles = [title for titles in ends for title in titles]
+    if max(map(len, titles), default=0) > _TITLE or all(map(str.isdecimal, titles)):
         ends = [[f"{row + 1:,}" for row in rows[at].tolist()] for at in (first, last)]
     labels = [a if a == b else f"{a} to {b}" for a, b in zip(*ends, strict=True)]
     documents = np.bincount(of, minlength=size).tolist()

@@ -148,5 +148,5 @@ function square(t, parts, best, level, say) {
 
 function tellSubject(t, say) {
   const back = { again: "Came back, and would again in 9 of 10 trainings.", partly: "Came back in part: another training may not have it.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
-  say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", spaced(t.top), back ? ` ${back}` : "");
+  say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", ...spaced(t.top).flat(), back ? ` ${back}` : "");
 }

@@ -48,14 +48,14 @@ function figuresOf(t) {
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "overlap of the two least similar chains"),
+    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, t.found[1] > 2 ? "least overlap of two chains" : "overlap of the chains"),
     one(String(t.id), null, "its number"));
 }
 
 /** A sentence on whether to rely on a topic: whether it was found again, and whether its numbers have converged. */
 function trust({ trust: t }) {
   if (!t) return null;
-  const drift = t.drift && [" (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): its shares and intervals are rough and may still change."];
+  const drift = t.drift && [" Its shares and intervals are rough and may still change (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), ")."];
   return h("p.trust", sign(t.good), h("span", bold(t.head), " ", t.text, drift));
 }
 
