@@ -116,7 +116,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Return a table of topics' shares in all documents, and by group or along a numeric column."""
+    """Return a table of topics' shares in all documents, and by group or along a column."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 

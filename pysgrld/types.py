@@ -374,7 +374,7 @@ class Seeds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Parameter block: a global matrix or vector of a model's parameters, updated as a whole.
+    """Parameter block: a matrix or vector of a model's global parameters, with its prior.
 
     Attributes
     ----------

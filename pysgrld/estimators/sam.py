@@ -21,9 +21,9 @@ __all__ = ["SAM"]
 class SAM(TopicModel):
     """Spherical admixture model, in which documents and topics are vectors of unit length.
 
-    A document is a unit vector near the direction of a mixture of topics; the entries of topics may
-    be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has examples, and
-    docs/internals/mathematics.md the equations.
+    A document is a unit vector near the direction of a mixture of topics; the entries of these
+    vectors may be negative. Sampling is by geodesic Monte Carlo. docs/spherical.md has examples,
+    and docs/internals/mathematics.md the equations.
 
     Parameters
     ----------

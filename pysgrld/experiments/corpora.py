@@ -47,7 +47,7 @@ class SplitCorpus(NamedTuple):
 def read_parts(
     folder: Path, observed: float | None, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read training documents and test documents from a folder; test documents are split.
+    """Read training documents and (whole or split) test documents from a folder.
 
     Parameters
     ----------

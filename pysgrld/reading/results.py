@@ -224,7 +224,7 @@ class Results(KeptSamples):
     def word_scorer(
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
-        """Return the function that scores the words of given topics to order them."""
+        """Return the object that scores the words of given topics, in order to sort them."""
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):

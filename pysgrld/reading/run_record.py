@@ -271,7 +271,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return the two parts of held-out documents with the time slices that are stored for them.
+    """Return parts of held-out documents, with the time slices that are stored for the documents.
 
     Parameters
     ----------
