@@ -150,17 +150,18 @@ def checkpoints_all_the_time(*args):
     _sgmc(args)
 
 
-def slow_steps(seconds, *args):
-    """Slow down every iteration, as for a large model."""
+def wait_for_file(place, *args):
+    """Wait in the first iteration until a file is there, as for a large model."""
     from pysgrld.chain.blocks import BlockChain
 
     advance = BlockChain.advance
 
-    def slow(self, batch=None):
-        time.sleep(seconds)
+    def wait(self, batch=None):
+        while not Path(place).exists():
+            time.sleep(0.005)
         return advance(self, batch)
 
-    BlockChain.advance = slow
+    BlockChain.advance = wait
     _sgmc(args)
 
 

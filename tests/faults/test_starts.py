@@ -166,6 +166,11 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 # ---- row 24
 
 
+def has_ended(child):
+    """Return True if a process has ended; its server has not waited for it."""
+    return Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
 @pytest.mark.row(24)
 @pytest.mark.parametrize(
     "before", ["nothing", pytest.param("empty folder", marks=pytest.mark.nightly), "run"]
@@ -179,8 +184,11 @@ def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n,
         forks.start(*forks.train(), *length, fail="commit.rename:kill:4").wait()
     elif before == "empty folder":
         run.mkdir()
-    slow = (0.05, *forks.train(), *length)
-    children = [forks.start(*slow, call="slow_steps", env=env) for _ in range(n)]
+    end = forks.folder / "end"
+    args = (end, *forks.train(), *length)
+    children = [forks.start(*args, call="wait_for_file", env=env) for _ in range(n)]
+    wait_until(lambda: sum(has_ended(child) for child in children) == n - 1)
+    end.touch()
     codes = [child.wait() for child in children]
     assert sorted(codes) == [0] + [75] * (n - 1), [child.stderr for child in children]
     winner = children[codes.index(0)]
@@ -189,6 +197,7 @@ def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n,
             said = child.stderr.splitlines()[-1]
             assert f"host {socket.gethostname()}, pid {winner.pid}, job 4711" in said
             trials()
+    end.unlink()
     assert left_behind(forks.folder) == []
     assert [e["event"] for e in events(run)].count("finished") == 1
 

@@ -385,7 +385,7 @@ def test_chains_share_the_seconds_and_their_draws_are_averaged(module):
 
 def compete(folder, *arguments, corpus=BIBLE):
     """Run one contest on the bundled corpus, or another; gives what was stored and printed."""
-    common = ["--budget", "0.3", "-k", "5", "--peers", "sgmc scir", "-o", folder]
+    common = ["--budget", "1", "-k", "5", "--peers", "sgmc scir", "-o", folder]
     done = subprocess.run(
         [sys.executable, PEERS, "--corpus", "bible", corpus, *common, *arguments],
         capture_output=True,

@@ -63,7 +63,6 @@ def test_mirrored_langevin_has_the_setting_of_sgrld():
 #: "Code" is the released code of the authors, if the paper and the supplement that we have name
 #: no value. "Here" is ours.
 PUBLISHED = {
-    #: "Code" is the released code of the authors, if paper and supplement as we have them name
     ("sgrld-2013", "", "algo"): ("sgrld", "section 4.1, eq. 10"),
     ("sgrld-2013", "", "topics"): (50, "section 5.2: 50 topics were used"),
     ("sgrld-2013", "", "alpha"): (0.01, "section 5.2: both priors were fixed to 0.01"),
