@@ -113,6 +113,19 @@ def test_documents_decide_whether_topics_are_partial_or_gone(correlation, kinds)
     assert [g.kind for g in groups] == kinds
 
 
+@pytest.mark.parametrize(("share", "kinds"), [(0.6, {"one to one"}), (0.4, {"gone", "new"})])
+def test_a_topic_that_was_replaced_needs_half_of_another_topic_to_be_its_partner(share, kinds):
+    """Both topics of a continued run are new, with words of the other topic of the former run.
+
+    Red with: partners from an overlap of 0.3 on, which `compare` then lists as steady.
+    """
+    left = Topics(FOUR[:2], np.ones(2))
+    right = Topics(share * FOUR[[1, 0]] + (1.0 - share) * FOUR[2:4], np.ones(2))
+    groups = group(left, right, HOW, apart=[(0, 0), (1, 1)])
+    assert {g.kind for g in groups} == kinds
+    assert {g.kind for g in group(left, right, HOW)} == {"one to one"}
+
+
 def test_topics_are_the_same_by_their_documents_if_these_are_known():
     """Red with: the overlap alone."""
     for correlation, same in ((None, True), (0.69, False), (0.7, True)):

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from pysgrld.evaluate.matching import CORRELATED, Likeness, assign
+from pysgrld.reading.former_topics import STILL_THE_SAME
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Two topics are partners only if their overlap is at least this, or their proportions correlate by
@@ -106,11 +107,13 @@ def group(
     how : Likening
         Measure that matches topics by its similarity, and reports its overlap.
     apart : collection of (int, int)
-        Pairs of rows, left and right, that are not partners even if they are similar.
+        Pairs of rows, left and right, of topics that were replaced by new topics. They are not
+        partners, and one of them has another partner only if their overlap is at least `STILL_THE_SAME`.
     correlation : (K, L) float64, optional
         Correlations of proportions in the same documents. Without correlations, no topic is
         partial. Topics in ``apart`` are never partial.
     """
+    replaced = {i for i, _ in apart}, {j for _, j in apart}
     every = how.likeness.similarity(left.phi, right.phi)
     similarity = every.copy()
     for i, j in apart:
@@ -138,13 +141,12 @@ def group(
     for i, overlap in zip(mutual.tolist(), overlaps.tolist(), strict=True):
         j = int(to_right[i])
         alike = correlation is not None and correlation[i, j] >= CORRELATED
-        if (alike or overlap >= PARTNERS) and (i, j) not in excluded:
+        least = STILL_THE_SAME if i in replaced[0] or j in replaced[1] else PARTNERS
+        if (alike or overlap >= least) and (i, j) not in excluded:
             groups.append(Group("one to one", (i,), (j,), overlap))
     in_left = {i for found in groups for i in found.left}
     in_right = {j for found in groups for j in found.right}
     closest = every if correlation is None else correlation
-
-    replaced = {i for i, _ in apart}, {j for _, j in apart}
 
     def kind(absent: Literal["gone", "new"], i: int, j: int) -> Kind:
         if correlation is None or (i in replaced[0] if absent == "gone" else j in replaced[1]):
