@@ -175,7 +175,7 @@ class NotFittedError(SgmcError, ValueError, AttributeError):
 
 # ---- Ctrl-C during the import of a command, when nothing has to be cleaned up
 
-#: Exit code of a command that Ctrl-C stopped during its import: 128 + SIGINT.
+#: Exit code of a command that Ctrl-C stopped immediately: 128 + SIGINT.
 STOPPED = 130
 
 

@@ -145,7 +145,7 @@ class DeepLDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        # The decorator with_sampler_options replaces these by named parameters.
+        # The decorator with_sampler_options replaces this parameter by named parameters.
         **sampler_options: Any,
     ) -> None:
         del sampler_options

@@ -165,7 +165,7 @@ class Progress:
         self.interrupted = True
 
     def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
-        """Print a progress line if `verbose` is set and the last line is long enough ago.
+        """Print a progress line if `verbose` is set and enough time has passed since the last line.
 
         Parameters
         ----------

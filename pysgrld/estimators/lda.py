@@ -186,7 +186,7 @@ class LDA(CountModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
-        # The decorator with_sampler_options replaces these by named parameters.
+        # The decorator with_sampler_options replaces this parameter by named parameters.
         **sampler_options: Any,
     ) -> None:
         del sampler_options

@@ -427,7 +427,7 @@ def plot(
     documents: int | None = None,
     dash: str = "-",
 ) -> None:
-    """Draw the scores of a run: dotted for current topics, thick for averaged samples (``value``).
+    """Draw the scores of a run: a dotted line for current topics, a thick line for averages.
 
     The horizontal axis is training seconds. If ``documents`` (the size of a minibatch) is given,
     the axis is the number of documents seen.

@@ -100,7 +100,7 @@ def infer(
     steps: list[int] | None = None,
     first: int = 0,
 ) -> Iterator[InferredBlock]:
-    """Infer topic proportions of documents in order, given the posterior mean of the topics.
+    """Infer the topic proportions of documents, in order, given the topics' posterior mean.
 
     For LDA, theta_dk = (alpha + E[n_dk]) / (K alpha + N_d), with N_d tokens of document d, of which
     n_dk have topic k. A document without a known word gets the prior's mean, 1/K. The result for a

@@ -49,7 +49,7 @@ def read_standing(
     Returns
     -------
     standing : Standing
-        Standing of the contender, with the mean score over the chains.
+        Standing of the setting, with the mean score over the chains.
     scores : list of Estimate
         Score of each chain: of its posterior average, or of its current topics if it has no
         samples.
@@ -102,7 +102,7 @@ class Tried(NamedTuple):
         Mean score of the chains on held-out documents, with its 95 % interval over documents.
     above : tuple of float
         Fraction by which its perplexity is above the best perplexity, with the 95 % interval of
-        paired differences on the same documents. A dropped contender is compared with the leader at
+        paired differences on the same documents. A dropped setting is compared with the leader at
         the time when it was dropped.
     apart : float or None
         Fraction by which the perplexities of the best and the worst chain differ, or None for one
@@ -155,7 +155,7 @@ class SearchResult(NamedTuple):
     rows : tuple of Tried
         In the order of the plan.
     best, smallest : str
-        Names of the contender that predicts best, and of the contender with the fewest topics
+        Names of the setting that predicts best, and of the setting with the fewest topics
         within 0.5 % of the best perplexity.
     """
 
@@ -214,7 +214,7 @@ def result_of(
         Lines of ``rungs.jsonl`` in the order of the rungs.
     threads : int
     tell : callable, optional
-        Called with the number of contenders read so far.
+        Called with the number of settings read so far.
 
     Returns
     -------
@@ -236,8 +236,8 @@ def result_of(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # This is the reduction from the next smaller number of topics, with all other options
-        # equal.
+        # This is the reduction of the score from the next smaller number of topics, with all other
+        # options equal.
         gain = None
         if not dropped:
             smaller = [

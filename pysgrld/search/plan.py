@@ -57,7 +57,7 @@ class Contender(NamedTuple):
 
     @property
     def choices(self) -> Choices:
-        """Return these options as `Choices`, the form in which the command line passes them."""
+        """Return the options of the setting as `Choices`, the form used for the command line."""
         return Choices(self.options)
 
 
@@ -77,7 +77,7 @@ def parse_grid(text: str) -> Axis:
     Raises
     ------
     UsageError
-        If the option does not exist, must be the same for all contenders, or refuses one of the
+        If the option does not exist, must be the same for all settings, or refuses one of the
         values.
     """
     name, equals, typed = text.partition("=")
@@ -162,7 +162,7 @@ class SearchPlan(NamedTuple):
     inputs : tuple of str
         Sources of the corpus, as the user typed them.
     choices : Choices
-        Options that the user chose for all contenders, without the options that may change when the
+        Options that the user chose for all settings, without the options that may change when the
         search is continued.
     contenders : tuple of Contender
     chains : int
@@ -252,7 +252,7 @@ def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
     Parameters
     ----------
     resolved : sequence of (Resolved, int)
-        Options of each contender, and the number of documents that it trains on.
+        Options of each setting, and the number of documents that it trains on.
     """
     epochs = FIRST_EPOCHS
     for options, documents in resolved:

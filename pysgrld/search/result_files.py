@@ -177,7 +177,7 @@ class Chart(NamedTuple):
     high: float | None
 
 
-#: Value in a table row, with its bounds.
+#: Type of a value in a table row, with the value's bounds.
 _Values = tuple[float, float | None, float | None] | None
 
 

@@ -286,7 +286,7 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
     ----------
     standings : sequence of Standing
     sizes : mapping
-        Number of topics of each contender, by name.
+        Number of topics of each setting, by name.
     """
     best = leader_of(standings)
     near = [s for s in standings if s is best or worse_by(s, s.score, best.score) <= NEAR]
@@ -307,7 +307,7 @@ def decision(
     rung : Rung
     judged : sequence of Judged
     sizes : mapping
-        Number of topics of each contender, by name; 0 if the model has no fixed number.
+        Number of topics of each setting, by name; 0 if the model has no fixed number.
     """
     standings = [j.standing for j in judged]
     smallest = {"smallest": smallest_near(standings, sizes).name} if rung.last else {}

@@ -156,7 +156,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Return the topics restricted to the corpus's words, and how much probability these have."""
+    """Return topics restricted to the corpus's words, and their mean probability on these words."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)

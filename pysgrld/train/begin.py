@@ -81,7 +81,7 @@ def begin_exactly(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Start the Gibbs refinement of a trained chain, or create one whose state will be restored.
+    """Create the Gibbs refinement of a trained chain, and start it unless it will be restored.
 
     Parameters
     ----------

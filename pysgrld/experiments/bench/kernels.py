@@ -216,7 +216,7 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time updates of the topics of all words; without a sampler, they have no noise."""
+    """Time updates of the topics of all words; without a sampler, the updates have no noise."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
     # One transition over an infinite time gives a state that a long chain with these counts would

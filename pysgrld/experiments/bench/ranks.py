@@ -199,7 +199,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Return the seconds that a short message from all ranks to all takes, in each repeat."""
+    """Return the seconds of a short message from all ranks to all ranks, in each repeat."""
     times = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
