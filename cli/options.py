@@ -159,7 +159,7 @@ class Grouped(click.Option):
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds an option of the option table, which is None unless typed."""
+    """Return a decorator that adds an option from the table of options; its default is None."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     if entry.flag:
         how = {"group": entry.group, "shown": entry.shown, "first": entry.first}

@@ -55,8 +55,8 @@ STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: Number of step sizes of each sampler in the picture; they have the smallest final distances.
 SHOWN = 3
-#: The decay of a curve is measured while the total variation falls from the first value to the
-#: second value times its final value.
+#: `DECAY_FROM`: total variation from which the decay of a curve is measured. `DECAY_TO`: the decay
+#: is measured down to this multiple of the curve's final value.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 

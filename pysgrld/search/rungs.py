@@ -167,7 +167,7 @@ class Interval95(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Decision whether a setting continues after a round, with the reason.
+    """Decision on whether a setting continues after a round, with the reason.
 
     Attributes
     ----------

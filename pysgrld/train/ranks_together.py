@@ -222,7 +222,7 @@ class Waiting:
 
 
 def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
-    """Check that all ranks have one sgmc version, agree on an instruction set, and count ranks.
+    """Compare the sgmc versions of all ranks, agree on an instruction set, and count the ranks.
 
     Parameters
     ----------
