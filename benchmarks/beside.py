@@ -40,11 +40,11 @@ def show_width(asked: argparse.Namespace) -> None:
                     "--seed",
                     str(seed),
                     "-q",
-                    "--samples",
-                    "200",
+                    "--set",
+                    "samples=200",
                 ]
-                how += ["--iterations", str(2 * half), "--burn-in", str(half)]
-                how += ["--sample-every", str(max(1, half // 200)), "--out", f"{place}/{seed}"]
+                how += ["--iterations", str(2 * half), "--set", f"burn-in={half}"]
+                how += ["--set", f"sample-every={max(1, half // 200)}", "--out", f"{place}/{seed}"]
                 command = [sys.executable, "-P", "-m", "pysgrld", "train", f"{path}/corpus", *how]
                 subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
             gibbs = [open_run(f"{place}/{seed}", 2) for seed in (0, 1)]

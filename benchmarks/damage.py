@@ -149,10 +149,10 @@ def texts(seed: int = 0) -> list[dict[str, object]]:
 
 
 TRAIN = [
-    *("-k", "4", "--minibatch", "10", "--sweeps", "2", "--warm-up", "4", "--burn-in", "8"),
+    *("-k", "4", "--minibatch", "10", "--sweeps", "2", "--set", "warm-up=4", "--set", "burn-in=8"),
     *(
-        "--sample-every",
-        "2",
+        "--set",
+        "sample-every=2",
         "--iterations",
         "60",
         "--holdout",

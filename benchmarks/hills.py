@@ -177,7 +177,7 @@ def merge(topics: Topics, k: int) -> Topics:
 
 
 def starts(ground: Ground, seed: int, number: int) -> Posterior:
-    """Train as `sgmc train --starts N` does."""
+    """Train as `sgmc train --set starts=N` does."""
     posterior = ground.chain(seed, ground.iterations // 3, starts=number)
     options = ground.options(seed, ground.iterations // 3, starts=number)
     tokens = int(ground.corpus.lengths()[ground.train].sum())
@@ -206,10 +206,10 @@ WAYS: Mapping[str, Way] = {
     "the mean of 4": lambda g, s: of_mean(g, s, 0.2, 4),
     "the mean of 8": lambda g, s: of_mean(g, s, 0.1, 8),
     "clusters of 4": lambda g, s: clustered(g, s, 0.2, 4),
-    "--starts 4": lambda g, s: starts(g, s, 4),
-    "--starts 8": lambda g, s: starts(g, s, 8),
-    "--starts 16": lambda g, s: starts(g, s, 16),
-    "--starts 32": lambda g, s: starts(g, s, 32),
+    "--set starts=4": lambda g, s: starts(g, s, 4),
+    "--set starts=8": lambda g, s: starts(g, s, 8),
+    "--set starts=16": lambda g, s: starts(g, s, 16),
+    "--set starts=32": lambda g, s: starts(g, s, 32),
     "clusters of 8": lambda g, s: clustered(g, s, 60 / g.iterations, 8),
     "clusters of 16": lambda g, s: clustered(g, s, 60 / g.iterations, 16),
 }

@@ -5,7 +5,7 @@
 Documents of 150 tokens, words by Zipf's law, topics as sparse as learned ones; step 0.02, ten
 sweeps, one thread. Times are of the thread, not of the wall, so that a busy machine matters less:
 the topics' step alone, and in brackets with the documents. The table of docs/internals/defaults.md,
-and the rule of ``--lazy auto``, come from here.
+and the rule of ``lazy``, come from here.
 """
 
 from __future__ import annotations

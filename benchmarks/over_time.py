@@ -130,7 +130,13 @@ def coverage(arguments: argparse.Namespace) -> None:
             corpus = made(seed, 3000, 10, 200, 5, 60)
             write_lines(place / "made.jsonl", corpus)
             given = ["--time", "year", "-k", 5, "--algo", arguments.algo, *ALL_WORDS]
-            given += ["--drift", DRIFT, "--spread", SPREAD, *arguments.options.split()]
+            given += [
+                "--set",
+                f"drift={DRIFT}",
+                "--set",
+                f"spread={SPREAD}",
+                *arguments.options.split(),
+            ]
             results, seconds = trained(place / "made.jsonl", place / "run", *given)
             own, truth = true_order(results, corpus.phi)
             topics = np.arange(5)
@@ -188,7 +194,7 @@ def gensim(arguments: argparse.Namespace) -> None:
         corpus = made(1, arguments.documents, 10, arguments.words, k, 80)
         write_lines(place / "made.jsonl", corpus)
         given = ["--time", "year", "-k", k, *ALL_WORDS, "--eval-every", "1", "--exact-sweeps", 0]
-        given += ["--drift", DRIFT, "--spread", SPREAD]
+        given += ["--set", f"drift={DRIFT}", "--set", f"spread={SPREAD}"]
         results, seconds = trained(place / "made.jsonl", place / "run", *given)
         stored = results.training_corpus()
         assert stored is not None
@@ -268,7 +274,16 @@ def nips(arguments: argparse.Namespace) -> None:
         part("recent", (years == last - 1) & ~out)
         runs = {}
         for drift in arguments.drift.split(","):
-            timed = ["-k", arguments.topics, "--holdout", 100, "--time", "year", "--drift", drift]
+            timed = [
+                "-k",
+                arguments.topics,
+                "--holdout",
+                100,
+                "--time",
+                "year",
+                "--set",
+                f"drift={drift}",
+            ]
             timed += ["--algo", arguments.algo, "--metadata", place / "train.csv"]
             timed += ["--iterations", arguments.iterations] if arguments.iterations else []
             runs[f"dtm, drift {drift}"] = trained(train, place / f"dtm{drift}", *timed)

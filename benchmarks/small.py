@@ -106,7 +106,9 @@ def jobs(folder: Path, topics: int) -> dict[str, dict[str, list[list[str]]]]:
     few = ["--algo", "cgs", "--iterations", "500"]
     return {
         "first topics": {
-            "sgmc, 100 iterations of one start": train("first.txt", "one", *quick, "--starts", "1"),
+            "sgmc, 100 iterations of one start": train(
+                "first.txt", "one", *quick, "--set", "starts=1"
+            ),
             "sgmc, 100 iterations": train("first.txt", "quick", *quick),
             "sgmc, by default": train("first.txt", "settled"),
             "tomotopy, 100 sweeps": code(READ + TOMOTOPY, "first.txt", "tomotopy", 100),

@@ -92,8 +92,9 @@ EXPLAINED = {
         MAX_VOCABULARY; run/jsonio LONGEST; run/tensors MAX_HEADER MAX_TENSORS; chain/rank_cost
         MOST; run/machine MOST; run/choose _TRIES; search/plan MOST""",
     "How many letters, lines, points or colours are shown.": """
-        cli/answers LISTED; cli/diagnose WIDEST; cli/effect WHOLE NAME; cli/options LONGEST COLUMN;
-        cli/several EACH; cli/terminal PARAGRAPH; cli/topics BESIDE; corpus/inputs MOST PARAGRAPH;
+        cli/answers LISTED; cli/diagnose WIDEST; cli/effect WHOLE NAME; cli/options COLUMN;
+        cli/settings LONGEST; cli/several EACH; cli/terminal PARAGRAPH; cli/topics BESIDE;
+        corpus/inputs MOST PARAGRAPH;
         effects/design _SHOWN POINTS; effects/picture TOPICS _LEVELS _LETTERS _BESIDE;
         estimators/dataframes TOPICS_SHOWN WORDS_SHOWN TOPICS_DRAWN; estimators/notebook *;
         models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis SHOWN; reading/verdict LISTED;

@@ -166,7 +166,8 @@ def _help_of(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         names = list(error.possibilities or ())
     matches = [param for param in params if not names or {*names} & {*param.opts}]
-    every = any(not getattr(param, "first", True) for param in matches)
+    every = any(not getattr(param, "first", True) or "--set" in param.opts for param in matches)
+    every &= any("--help-all" in param.opts for param in params)
     return f"{error.ctx.command_path} {'--help-all' if every else '--help'}"
 
 

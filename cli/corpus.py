@@ -165,7 +165,6 @@ _OF_TEXTS = (
     "keep-links",
     "mask",
     "header-line",
-    "no-header",
     "quote",
     "sheet",
     "on-bad-document",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import MissingInputError, UsageError, all_of, plural
+from pysgrld.models.options import as_typed
 from pysgrld.options.parse import integer, real
 
 from .options import (
@@ -152,7 +153,7 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
             raise UsageError(f"--{name} requires --corpus FILE, which it splits")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"--{name} requires --corpus FILE, which it describes")
+            raise UsageError(f"{as_typed(name)} requires --corpus FILE, which it describes")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence uses the training corpus; add --perplexity, or leave out the other "

@@ -32,7 +32,7 @@ class Roff(click.HelpFormatter):
     def write_heading(self, heading: str) -> None:
         """Write a section heading."""
         name = _HEADINGS.get(heading.lower(), heading.upper())
-        self.write(f'.SH "{_text(name)}"\n')
+        self.write(f'.{"SS" if self.current_indent else "SH"} "{_text(name)}"\n')
 
     def write_paragraph(self) -> None:
         """Write nothing, because roff's macros for sections and paragraphs add blank lines."""

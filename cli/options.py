@@ -17,16 +17,13 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import choice, integer
 from pysgrld.options.peers import hint, peer
 
+from .settings import ALIKE, Settings, shortened, table
 from .terminal import shown_in_json, write
 from .values import of_option, runs, takes_path
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 SHORT = {"topics": "-k"}
-#: Maximum number of characters of a typed value repeated in a message.
-LONGEST = 60
-#: Minimum similarity, from 0 to 1 (`difflib`), of a suggested option to the typed one.
-ALIKE = 0.75
 #: Maximum width of the left column of a help text.
 COLUMN = 28
 #: Key in the context of a command. Its value is True if the help shows all options.
@@ -48,11 +45,9 @@ class Value(click.ParamType):  # type: ignore[type-arg]
         try:
             return self.parse(value)
         except UsageError as error:
-            message = str(error)
-            if len(value) > LONGEST:
-                message = message.replace(value, f"{value[:LONGEST]}...")
             name = max(param.opts, key=len) if param else "option"
-            raise click.BadOptionUsage(name, f"{name}: {message}") from None
+            message = f"{name}: {shortened(str(error), value)}"
+            raise click.BadOptionUsage(name, message) from None
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -83,11 +78,13 @@ class Described(click.Command):
         try:
             rest = super().parse_args(ctx, args)
             self._refuse_empty_paths(ctx)
+            self._read_settings(ctx)
             return rest
         except click.NoSuchOption as error:
             if hint := self._instead_of(error.option_name):
                 raise click.UsageError(hint, ctx) from None
             names = [name for param in self.params for name in param.opts]
+            names += [f"--set {name}" for name in self.settings]
             import difflib  # as names are rarely misspelled
 
             near = difflib.get_close_matches(error.option_name, names, 2, ALIKE)
@@ -95,6 +92,31 @@ class Described(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    @property
+    def settings(self) -> Mapping[str, Option]:
+        """The settings that ``--set`` takes, by name; empty without that option."""
+        types = (param.type for param in self.params)
+        return next((kind.rows for kind in types if isinstance(kind, Settings)), {})
+
+    def _read_settings(self, ctx: click.Context) -> None:
+        """Add the values of ``--set`` to the context's values, as if each were an option."""
+        typed = ctx.params.pop("set", None) or ()
+        if ctx.resilient_parsing:  # the shell completes the line, which may be wrong so far
+            return
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        metavars = {
+            name.removeprefix("--"): param.metavar or ""
+            for param in options
+            for name in param.opts
+            if name != "--set"
+        }
+        chosen = typed_values(ctx.params) if "algo" in metavars else None
+        try:
+            values = Settings(self.settings).read(typed, chosen, self.instead, metavars)
+        except UsageError as error:
+            raise click.BadOptionUsage("--set", str(error), ctx) from None
+        ctx.params.update({name.replace("-", "_"): value for name, value in values.items()})
 
     def _refuse_empty_paths(self, ctx: click.Context) -> None:
         """Refuse an empty path, as from an unset shell variable; `Path` would take it for "."."""
@@ -108,6 +130,8 @@ class Described(click.Command):
         """Return advice about an option that only other commands or programs have, else None."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
+        if (row := self.settings.get(name.removeprefix("--"))) is not None:
+            return f"no option {name}; give --set {name.removeprefix('--')}={row.metavar}"
         if (match := peer(name)) is None:
             return None
         counterpart = match.here
@@ -117,7 +141,7 @@ class Described(click.Command):
             counterpart = f"--{option}"
         elif counterpart.startswith("sgmc "):
             counterpart = f"'{counterpart}'"
-        elif counterpart and counterpart not in names:
+        elif counterpart and counterpart.split()[0] not in names:
             counterpart = f"'sgmc train {counterpart}'"
         return hint(name, match, counterpart)
 
@@ -139,6 +163,8 @@ class Described(click.Command):
             with formatter.section(heading):
                 aligned = [(column.ljust(width), right) for column, right in records]
                 formatter.write_dl(aligned, col_max=COLUMN)
+        if whole and self.settings:
+            table(self.settings, formatter, COLUMN)
 
 
 class Grouped(click.Option):
@@ -191,22 +217,37 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command, which the help lists in this order."""
+    """Return a decorator that adds options to a command, which the help lists in this order.
+
+    Settings share the option ``--set NAME=VALUE``; the command gets their values as those of options.
+    """
+    settings = {name: entry for name, entry in entries.items() if entry.setting}
 
     def decorate(function: Decorated) -> Decorated:
+        if settings:
+            function = plain(
+                "--set",
+                "none",
+                "set a rare option (may be repeated)",
+                metavar="NAME=VALUE",
+                type=Settings(settings),
+                multiple=True,
+            )(function)
         for name, entry in reversed(list(entries.items())):
-            function = option(name, entry)(function)
+            if not entry.setting:
+                function = option(name, entry)(function)
         return function
 
     return decorate
 
 
 def options_of_training(
-    *groups: str, without: Collection[str] = ()
+    *groups: str, without: Collection[str] = (), further: Mapping[str, Option] | None = None
 ) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds training options of the given groups, or by default all groups.
 
-    If groups are given, ``--help`` lists all their options. `without` names options to leave out.
+    If groups are given, ``--help`` lists all their options. `without` names options to leave out;
+    `further` has options of the command alone.
     """
     return options_of(
         {
@@ -214,6 +255,7 @@ def options_of_training(
             for name, entry in OPTIONS.items()
             if name not in without and (not groups or entry.group in groups)
         }
+        | (further or {})
     )
 
 
@@ -228,7 +270,6 @@ READING = (
     "keep-links",
     "mask",
     "header-line",
-    "no-header",
     "quote",
     "sheet",
     "missing",
@@ -271,10 +312,15 @@ def reading_by_default() -> Iterator[None]:
         ) from None
 
 
+def typed_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the typed training options among a command's values, by their names in the table."""
+    named = {name.replace("_", "-"): value for name, value in values.items()}
+    return {name: named[name] for name in OPTIONS if named.get(name) is not None}
+
+
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the typed training options by their names in the table, reading any files they name."""
-    named = {name.replace("_", "-"): value for name, value in values.items()}
-    chosen = {name: named[name] for name in OPTIONS if named.get(name) is not None}
+    chosen = typed_values(values)
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:
         from pysgrld.run.signals import StopFlag

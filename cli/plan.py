@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import plural
-from pysgrld.models.options import OPTIONS
+from pysgrld.models.options import OPTIONS, as_typed
 
 from .options import Described, as_json, given, options_of, quiet, show_json
 from .terminal import echo
@@ -54,7 +54,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     useful, gigabytes = needs.useful_threads, 1 << 30
     asked = max(1, round((1.0 + _SPARE) * needs.bytes / gigabytes + 0.5))
     hours = max(_SHORTEST, round(needs.hours(EPOCHS) + 0.5))
-    typed = [f"--{name} {value}" for name, value in typed_options.items() if name != "threads"]
+    typed = [as_typed(name, value) for name, value in typed_options.items() if name != "threads"]
     script = (
         f"sgmc slurm --time {hours}h --cpus {needs.threads} --mem {asked}G -o job.sh -- "
         f"train {shlex.quote(corpus)} {' '.join(typed)}"

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.errors import Severity, leave_in_order, plural
+from pysgrld.models.options import as_typed
 from pysgrld.options.common import spelled
 from pysgrld.options.paths import is_folder, resolve_path
 
@@ -163,7 +164,7 @@ class Screen(logging.Handler):
         )
         for name, value in sorted(options.items()):
             if value is not None:
-                self.detail(f"--{name} {spelled(name, value)}")
+                self.detail(as_typed(name, spelled(name, value)))
 
     def described_corpus(self, run: RunDirectory) -> None:
         """Print the name and size of a run's corpus."""

@@ -18,7 +18,7 @@ from .progress import Screen
 if TYPE_CHECKING:
     from pysgrld.chain.mpi import Ranks
 
-#: Default of ``--rank-timeout``, the number of seconds to wait for another process.
+#: Default of the setting ``rank-timeout``, the number of seconds to wait for another process.
 PATIENCE = 1800.0
 #: Seconds for which all processes wait after an error, so that the launcher can print the error.
 PASSED_ON = 0.5

@@ -11,10 +11,31 @@ import click
 
 from pysgrld.chain.communicator import ALONE, Communicator, launch, refuse_launch
 from pysgrld.errors import UsageError
+from pysgrld.options.option import Option
 from pysgrld.options.parse import duration, integer
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
 from .values import files
+
+#: Settings of the command that are no options of a run.
+SETTINGS = {
+    "forget": Option(
+        integer(1),
+        "never",
+        "--from: number of new documents after which half of RUN's documents are dropped",
+        "Run",
+        metavar="N",
+        setting=True,
+    ),
+    "rank-timeout": Option(
+        duration,
+        "30m",
+        "--mpi: maximum time that a process waits for the others",
+        "Run",
+        metavar="TIME",
+        setting=True,
+    ),
+}
 
 
 class Train(Described):
@@ -49,7 +70,7 @@ command again to resume, bit for bit. To train a run for longer, name it:
   sgmc train --resume bible-scir --iterations 5000""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files)
-@options_of_training()
+@options_of_training(further=SETTINGS)
 @help_all
 @quiet
 @flag("-v/--verbose", "also print every option's value", first=False)
@@ -57,7 +78,7 @@ command again to resume, bit for bit. To train a run for longer, name it:
 @plain(
     "--chains",
     "1",
-    "number of independent chains, trained at the same time in DIR/chain-1, ...",
+    "number of independent chains (DIR/chain-1, ...)",
     parse=integer(1, 1024),
     metavar="N",
     group="Run",
@@ -72,26 +93,8 @@ command again to resume, bit for bit. To train a run for longer, name it:
     first=False,
 )
 @flag("--only-new", "--from: train only on the new documents", "Run", first=False)
-@plain(
-    "--forget",
-    "never",
-    "--from: number of new documents after which half of RUN's documents are dropped",
-    parse=integer(1),
-    metavar="N",
-    group="Run",
-    first=False,
-)
 @flag("--break-lock", "continue a run whose process on another host has died", first=False)
 @flag("--mpi", "train one chain with all processes of an MPI launch", "Run", first=False)
-@plain(
-    "--rank-timeout",
-    "30m",
-    "--mpi: maximum time that a process waits for the others",
-    parse=duration,
-    metavar="TIME",
-    group="Run",
-    first=False,
-)
 def command(
     corpus: tuple[str, ...],
     quiet: bool,
@@ -100,9 +103,9 @@ def command(
     break_lock: bool,
     chains: int | None,
     mpi: bool,
-    rank_timeout: float | None,
     only_new: bool,
-    forget: int | None,
+    rank_timeout: float | None = None,
+    forget: int | None = None,
     **values: Any,
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
@@ -111,7 +114,7 @@ def command(
     JSON lines, CSV, Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz)
     or a folder made by 'sgmc corpus build'; gz, bz2, xz and zst are decompressed. Without
     --iterations and the like, training lasts until held-out perplexity has converged. Defaults are
-    in [brackets]. The usual options follow; --help-all shows all options, by model.
+    in [brackets]. The usual options follow; --help-all lists all by model.
     """
     # SIGUSR2 requests a checkpoint. Before and after a run it is ignored.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
@@ -124,7 +127,7 @@ def command(
     if only_new and parent is None:
         raise UsageError("--only-new requires --from RUN")
     if forget is not None and (parent is None or only_new):
-        raise UsageError("--forget requires --from RUN without --only-new")
+        raise UsageError("--set forget requires --from RUN without --only-new")
     limit = options.get("time-limit")
     how: dict[str, Any] = {
         "quiet": quiet,
@@ -139,7 +142,7 @@ def command(
 
         together = over_ranks(rank_timeout, options.get("threads"))
     elif rank_timeout:
-        raise UsageError("--rank-timeout requires --mpi")
+        raise UsageError("--set rank-timeout requires --mpi")
     elif "chain-id" not in options:
         refuse_launch(launch())
     with together as comm:

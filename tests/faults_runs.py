@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import fork_server
+from command_words import last_of_each, typed
 from fork_server import SGMC
 
 from pysgrld.errors import Interrupted
@@ -111,7 +112,7 @@ def sgmc(folder, *arguments, code=0, **kwargs):
 
     Without other arguments of `subprocess.run` it is a fork of a process that has imported it.
     """
-    words = [str(SGMC), *map(str, arguments)]
+    words = [str(SGMC), *map(str, last_of_each(arguments))]
     if kwargs:
         kwargs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs
         done = subprocess.run(words, cwd=folder, text=True, timeout=120, check=False, **kwargs)
@@ -125,12 +126,7 @@ def sgmc(folder, *arguments, code=0, **kwargs):
 def command_line(**changes):
     """Return `OPTIONS` as command-line words."""
     given = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
-    return [
-        part
-        for name, value in given.items()
-        if value is not None
-        for part in (f"--{name}", str(value))
-    ]
+    return typed(given)
 
 
 def train_command(folder, *more, code=0, corpus="corpus.txt", **changes):

@@ -68,7 +68,7 @@ class Watch:
             if self.timeout is not None and waited > self.timeout:
                 self._say(
                     f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks: one of "
-                    "them has died or hangs (--rank-timeout); run the same command again to "
+                    "them has died or hangs (--set rank-timeout); run the same command again to "
                     "resume from the last checkpoint"
                 )
                 self._end(GIVEN_UP)

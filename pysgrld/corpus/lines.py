@@ -219,7 +219,8 @@ class Lines(ExitStack):
 
     def _too_long(self, bad: Callable[[str, str, str, int | None], None]) -> None:
         message = (
-            f"the line has more than {self.max_line} bytes; allow longer lines with --max-line"
+            f"the line has more than {self.max_line} bytes; allow longer lines with --set "
+            "max-line=SIZE"
         )
         bad("line too long", message, self.label, self.line + 1)
 
@@ -355,7 +356,7 @@ class NeedsDictionaryError(DamagedStreamError):
 class StreamTooLargeError(DamagedStreamError):
     """Error for a stream that decompresses to more bytes than allowed."""
 
-    advice = "if you trust the file, allow more with --max-input"
+    advice = "if you trust the file, allow more with --set max-input=SIZE"
 
 
 _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {

@@ -54,7 +54,7 @@ OF_TEXT = ("document-is", "chunk", "encoding")
 KEEP_LINKS = "keep-links"
 #: Options that a corpus records because they determine how tables become documents.
 OF_TABLES = (
-    *("text-field", "id-field", "header-line", "no-header", "quote", "sheet"),
+    *("text-field", "id-field", "header-line", "quote", "sheet"),
     *("missing", "date-format"),
 )
 #: Options that a corpus records so that further texts can be read in the same way.
@@ -66,7 +66,7 @@ READING: dict[str, Any] = {
     **dict.fromkeys(("missing", "date-format"), str | None),
     **dict.fromkeys(("min-df", "max-df", "holdout"), int | float | None),
     **dict.fromkeys(("max-vocab", "chunk", "header-line"), int | None),
-    **dict.fromkeys((KEEP_LINKS, "mask", "no-header"), bool | None),
+    **dict.fromkeys((KEEP_LINKS, "mask"), bool | None),
     "stop-words": list[dict[str, Any]] | None,
     "phrases": list[str] | None,
 }
@@ -123,9 +123,7 @@ class CorpusOptions:
     time_field : str, optional
         Field with the time of a document, a number or a date; a document without it is bad.
     header_line : int, optional
-        Number of the line with the column names of a table.
-    no_header : bool, optional
-        Whether a table has no line with column names.
+        Number of the line with the column names of a table; 0 if the table has none.
     quote : {"auto", "none"}
         If "none", quotes in a table are ordinary characters.
     sheet : str, optional
@@ -181,7 +179,6 @@ class CorpusOptions:
     date_format: str | None = None
     time_field: str | None = None
     header_line: int | None = None
-    no_header: bool | None = None
     quote: str = "auto"
     sheet: str | None = None
     keep_text: int | str = "auto"
@@ -220,10 +217,11 @@ class CorpusOptions:
                 f"--chunk {self.chunk}: give a number of words, or 0 to split no document"
             )
         if not 16 <= self.max_line < 2**31:
-            raise UsageError(f"--max-line {self.max_line}: give a size from 16 bytes to 2 GiB")
-        if self.no_header and self.header_line is not None:
+            raise UsageError(f"--set max-line={self.max_line}: give a size from 16 bytes to 2 GiB")
+        if self.header_line is not None and self.header_line < 0:
             raise UsageError(
-                "--no-header and --header-line contradict each other; give one of them"
+                f"--header-line {self.header_line}: give the number of a line, or 0 if the table "
+                "has no column names"
             )
         parse.encoding(self.encoding)
         if self.stop_words is not None:
@@ -303,7 +301,7 @@ class CorpusOptions:
         """Return the options for reading documents, without options that apply to a metadata file."""
         if self.metadata is None:
             return self
-        return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
+        return replace(self, header_line=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
         """Return the options for reading only the counts of the words in a fixed vocabulary."""

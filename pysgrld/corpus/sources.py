@@ -23,7 +23,7 @@ from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, res
 #: Options that are recorded only if they differ from the default, because older corpora do not record
 #: these options.
 _LATER = (
-    *("missing", "date_format", "time_field", "header_line", "no_header", "quote", "sheet"),
+    *("missing", "date_format", "time_field", "header_line", "quote", "sheet"),
     *("keep_links", "mask", "drop_repeated", "language"),
 )
 _USUAL = CorpusOptions()

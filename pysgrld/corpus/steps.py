@@ -530,7 +530,7 @@ class _Input:
             if not source.head and not by_file:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
-            if format is TEXT and (options.no_header or options.header_line is not None):
+            if format is TEXT and options.header_line is not None:
                 format = TABLE
             if format is TEXT and by_file:
                 format = FILE_OF_TEXT

@@ -314,7 +314,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
     parameters = cls._parameters()
     explanation, counterpart = f"the parameters are {', '.join(parameters)}", peer(name)
     if counterpart is not None and counterpart.here.startswith("--"):
-        option = counterpart.here.removeprefix("--")
+        option = counterpart.here.removeprefix("--").removeprefix("set ")
         named = {o: our_name for our_name, o in cls.options_of.items()} | _PARAMETERS
         our_name = named.get(option, option.replace("-", "_"))
         if our_name.partition(",")[0] in parameters:
@@ -446,7 +446,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
             return method(*arguments, **named)
         except SgmcError as error:
             name = lambda match: match[1].replace("-", "_")  # noqa: E731
-            error.args = (re.sub("--([a-z][a-z-]*)", name, str(error)),)
+            error.args = (re.sub("--(?:set )?([a-z][a-z-]*)", name, str(error)),)
             raise
         finally:
             del _fitted[key]

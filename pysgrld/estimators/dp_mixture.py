@@ -42,7 +42,7 @@ from pysgrld.types import Array, Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
-#: Values of the parameter ``concentration``, with the corresponding values of ``--dp-conc``.
+#: Values of the parameter ``concentration``, with the corresponding values of the option ``dp-conc``.
 CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 
 

@@ -45,7 +45,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
     Every document is split: 80 % of its tokens are for training and 20 % for scoring. All four
     algorithms have K = 50, alpha = eta = 0.01, and 1, 5 or 10 updates of a document's topics. They
-    see the whole corpus in each iteration, except in the rows with ``--keep-documents`` (`-kept`).
+    see the whole corpus in each iteration, except in the rows with ``keep-documents`` (`-kept`).
 
     The paper chose step sizes from a grid that is not published. Here SGRLD has the schedule of the
     released code; rows with `-warm` have sgmc's default schedule with a noise-free warm-up. OVB has

@@ -94,6 +94,25 @@ OPTIONS: dict[str, Option] = _all()
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
+def as_typed(name: str, value: Any = None) -> str:
+    """Return an option as the user types it: ``--kappa 5``, or ``--set friction=0.5`` for a setting.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, without dashes before it.
+    value : object, optional
+        The value; None for the name alone.
+
+    Returns
+    -------
+    str
+    """
+    is_setting = name in OPTIONS and OPTIONS[name].setting
+    typed = f"--set {name}" if is_setting else f"--{name}"
+    return typed if value is None else f"{typed}{'=' if is_setting else ' '}{value}"
+
+
 #: Names of options without effect for samplers that use the whole corpus in each iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
 #: Names of options that are refused for samplers that do not draw from the posterior.
@@ -179,24 +198,28 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         unused |= _OF_DRAWS
     for name in settings:
         if name in unused:
-            raise UsageError(f"--{name} does not apply to --algo {sampler.name}; leave it out")
+            raise UsageError(
+                f"{as_typed(name)} does not apply to --algo {sampler.name}; leave it out"
+            )
     for name in settings:
         own_options = {*model.options, *sampler.options}
         if name not in own_options and any(name in m.options for m in all_models()):
-            raise UsageError(f"--{name} does not apply to --model {model.name}; leave it out")
+            raise UsageError(
+                f"{as_typed(name)} does not apply to --model {model.name}; leave it out"
+            )
         if reason := model.refuses.get(name):
-            raise UsageError(f"--{name} does not apply to --model {model.name}: {reason}")
+            raise UsageError(f"{as_typed(name)} does not apply to --model {model.name}: {reason}")
     if sampler.name not in model.algorithms:
         typed = sorted(model.implied_by & set(settings))
         named = (
             f"--model {model.name} is"
             if "model" in settings or not typed
-            else (f"--{typed[0]} means --model {model.name}, which is")
+            else (f"{as_typed(typed[0])} means --model {model.name}, which is")
         )
         raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
     for name, need in model.needs.items():
         if name not in settings:
-            raise UsageError(f"--model {model.name} needs --{name}: {need}")
+            raise UsageError(f"--model {model.name} needs {as_typed(name)}: {need}")
     learned = [name for name in ("alpha", "eta") if isinstance(settings.get(name), str)]
     _check_learned(learned, sampler, model)
     if sampler.check:
@@ -261,7 +284,7 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
     sweeps = settings.get("sweeps")
     if sweeps is not None and settings.get("kept-sweeps", 1) > sweeps:
-        yield f"--kept-sweeps {settings['kept-sweeps']} is above --sweeps {sweeps}"
+        yield f"--set kept-sweeps={settings['kept-sweeps']} is above --sweeps {sweeps}"
     fewest, most = settings.get("min-df"), settings.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         yield (
@@ -284,13 +307,14 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
             "leave it out"
         )
     if "shuffle-buffer" in settings and "corpus-size" not in settings:
-        yield "--shuffle-buffer requires --corpus-size"
+        yield "--set shuffle-buffer requires --corpus-size"
     if ("observed-corpus" in settings) != ("held-out-corpus" in settings):
-        yield "--observed-corpus and --held-out-corpus belong together; give both"
+        yield "--set observed-corpus and --set held-out-corpus belong together; give both"
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in settings]
     if len(sources) > 1:
-        yield f"--{sources[0]} and --{sources[1]} both set the held-out documents; give one of them"
+        first, second = map(as_typed, sources[:2])
+        yield f"{first} and {second} both set the held-out documents; give one of them"
     if "observed" in settings and "observed-corpus" in settings:
-        yield "--observed does not apply to documents that are already split; leave it out"
+        yield "--set observed does not apply to documents that are already split; leave it out"
     if isinstance(settings.get("holdout"), float) and settings["holdout"] >= 1.0:
         yield "--holdout 1.0 would hold out every document; give a fraction below 1"

@@ -112,7 +112,7 @@ class Model(ABC, Generic[R]):
         Minimum number of tokens in a minibatch, for samplers that draw: if documents are short, a
         minibatch has more of them.
     short_sweeps : int
-        Maximum number of sweeps of a document at a visit of a short chain (``--starts``).
+        Maximum number of sweeps of a document at a visit of a short chain (the option ``starts``).
     steps_all : bool
         Whether an iteration may step all topics in all words, even words not in the minibatch.
         Minibatches are then larger if the steps would take longer than sampling.
@@ -230,7 +230,7 @@ class Model(ABC, Generic[R]):
         """Start a Markov chain of the model."""
 
     def short_chain(self, options: R, stream: Epochs, corpus: CorpusFacts, run_on: RunOn) -> Chain:
-        """Start one of the short chains from which training takes its initial topics (``--starts``).
+        """Start one of the short chains from which training takes its initial topics.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Values of ``--stop-signal``: signals that may stop training, in addition to TERM and INT.
+#: Values of the setting ``stop-signal``: signals that may stop training, in addition to TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
 #: Values of ``--segment``: languages for which sgmc can use a library to split texts into words.
@@ -51,7 +51,7 @@ STARTS = Option(integer(1, 64),
                 "depends on the corpus, 1 to 16; 1 with seed words, presets, gibbs, cgs, ovb, hsvg",
                 "number of short chains before training; training begins with clusters of their "
                 "topics, so different chains find more similar topics",
-                "Sampling", metavar="N")  # fmt: skip
+                "Sampling", metavar="N", setting=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
@@ -71,18 +71,18 @@ SHARED: dict[str, Option] = {
                      "maximum number of passes over a document", "Sampling",
                      metavar="N"),
     "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
-                          "count the topics of the last N sweeps", "Sampling", metavar="N"),
+                          "count the topics of the last N sweeps", "Sampling", metavar="N", setting=True),
     "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
                       "first iterations, without noise (auto: one epoch, from 50 to 500; none)",
                       "Sampling",
-                      metavar="auto|none|N"),
+                      metavar="auto|none|N", setting=True),
     "burn-in": Option(integer(0, auto="auto"), "auto",
                       "iterations before the first posterior sample (auto: the warm-up; 200 "
                       "without)",
-                      "Sampling", metavar="auto|N"),
+                      "Sampling", metavar="auto|N", setting=True),
     "counts": Option(choice("rao-blackwell", "sampled"), "rao-blackwell; gibbs: sampled",
                      "estimate of topic counts: rao-blackwell, sampled", "Sampling",
-                     metavar="HOW"),
+                     metavar="HOW", setting=True),
     "step-size": Option(schedule, "by the corpus",
                         "step size A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: "
                         "weight rho", "Sampling",
@@ -169,22 +169,21 @@ SHARED: dict[str, Option] = {
     "encoding": Option(encoding, "utf-8",
                        "encoding of text, CSV and JSON lines: utf-8, windows-1252, ...", "Corpus",
                        metavar="NAME", default="utf-8"),
-    "header-line": Option(integer(1), "found", "line of a table that has the column names",
-                          "Corpus", metavar="N"),
-    "no-header": Option(bool, "found", "tables have no column names: use column1, column2, ...",
-                        "Corpus", flag=True),
+    "header-line": Option(integer(0, none=0), "found",
+                          "line of a table that has the column names (none: column1, column2, ...)",
+                          "Corpus", metavar="N|none"),
     "quote": Option(choice("auto", "none"), "auto",
                     "quotation marks in CSV and TSV: auto, or none (plain characters)",
-                    "Corpus", metavar="auto|none", default="auto"),
+                    "Corpus", metavar="auto|none", default="auto", setting=True),
     "sheet": Option(str, "the first with rows", "sheet of a spreadsheet", "Corpus", metavar="NAME"),
     "on-bad-document": Option(choice("stop", "skip"), "stop",
                               "if a document cannot be read: stop, or skip it", "Corpus",
                               metavar="stop|skip", default="stop"),
     "max-line": Option(size, "64M", "maximum length of a line of a text corpus", "Corpus", metavar="SIZE",
-                       default=64 << 20),
+                       default=64 << 20, setting=True),
     "max-input": Option(size, "none", "refuse an input that is larger than this after decompression",
                         "Corpus",
-                        metavar="SIZE"),
+                        metavar="SIZE", setting=True),
     "transpose": Option(choice("on", "off"), "off",
                         "counts have words as rows and documents as columns, as 10x and R's tm "
                         "write them",
@@ -196,7 +195,7 @@ SHARED: dict[str, Option] = {
     "shuffle-buffer": Option(integer(2, 2**31), "10000",
                              "documents of a stream to draw from; held-out documents and, "
                              "without --vocab, the words come from the first ones", "Stream",
-                             metavar="N"),
+                             metavar="N", setting=True),
     # held-out documents
     "holdout": Option(share_or_count, "min(1000, 10 %)",
                       "held-out documents, not used in training: number, or fraction; 0: train "
@@ -207,38 +206,38 @@ SHARED: dict[str, Option] = {
                              "Held-out documents",
                              metavar="FILE"),
     "observed-corpus": Option(str, "none", "observed tokens of held-out documents that are already split",
-                              "Held-out documents", metavar="FILE"),
+                              "Held-out documents", metavar="FILE", setting=True),
     "held-out-corpus": Option(str, "none", "held-out tokens of the same documents",
-                              "Held-out documents", metavar="FILE"),
+                              "Held-out documents", metavar="FILE", setting=True),
     "observed": Option(real(0.0, 1.0), "0.8", "fraction of a held-out document's tokens that is observed",
-                       "Held-out documents", metavar="SHARE", default=0.8),
+                       "Held-out documents", metavar="SHARE", default=0.8, setting=True),
     "eval-every": Option(every, "10s",
                          "interval between reports of held-out perplexity: iterations, or time",
                          "Held-out documents", True, "N|TIME", "10s"),
     "sample-every": Option(integer(1, auto="auto"), "auto",
                            "iterations between posterior samples (auto: 5, or more if scoring is "
                            "slow)",
-                           "Held-out documents", metavar="auto|N"),
+                           "Held-out documents", metavar="auto|N", setting=True),
     "samples": Option(integer(0, 100_000), "200",
                       "maximum number of posterior samples stored on disk, evenly spaced",
-                      "Held-out documents", metavar="N", default=200),
-    "top-word-samples": Option(integer(0, 100_000), "--samples, if fewer than 40 fit; else 0",
+                      "Held-out documents", metavar="N", default=200, setting=True),
+    "top-word-samples": Option(integer(0, 100_000), "samples, if fewer than 40 fit; else 0",
                            "number of additional samples that store only each topic's 256 most "
                            "probable words",
-                           "Held-out documents", metavar="N"),
+                           "Held-out documents", metavar="N", setting=True),
     # run
     "out": Option(str, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
     "resume": Option(str, "auto", "auto, never, or a run to resume: its corpus and options need not be "
                      "given again", "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "interval between checkpoints: iterations, or time",
                                "Run", True, "N|TIME", "15m"),
-    "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),
+    "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3, setting=True),
     "stop-signal": Option(choice(*STOP_SIGNALS), "USR1",
                           "further signal that stops training like TERM and INT: "
                           + ", ".join(STOP_SIGNALS),
-                          "Run", True, "NAME", "USR1"),
+                          "Run", True, "NAME", "USR1", setting=True),
     "requeue-exit-code": Option(requeue_code, "85", "exit code of a run that is stopped early", "Run",
-                                True, "N", 85),
+                                True, "N", 85, setting=True),
     "threads": Option(integer(1, 4096), "as many as this process may use", "number of threads", "Run",
                       True,
                       "N", first=True),
@@ -257,7 +256,7 @@ def spelled(name: str, value: Any) -> Any:
     Parameters
     ----------
     name : str
-        Name of the option, with or without dashes before it.
+        Name of the option, without dashes before it.
     value : object
 
     Returns
@@ -265,7 +264,7 @@ def spelled(name: str, value: Any) -> Any:
     object
         A line of text for a list, if the option has one; else the value itself.
     """
-    spell = _SPELL.get(name.removeprefix("--"))
+    spell = _SPELL.get(name)
     if spell is None or not isinstance(value, list | tuple):
         return value
     try:

@@ -50,6 +50,8 @@ class Option(NamedTuple):
         Converts a list to one line of text for users; raises `UsageError` if the value has the
         wrong type. Only options in `pysgrld.options` may have it, because `spelled` looks up no
         others.
+    setting : bool
+        Whether the option is a setting: typed as ``--set NAME=VALUE``, because few users need it.
     """
 
     parse: Callable[[str], Any]
@@ -65,6 +67,7 @@ class Option(NamedTuple):
     read: Callable[[str], Any] | None = None
     spell: Callable[[Any], str] | None = None
     flag: bool = False
+    setting: bool = False
 
     @property
     def names_file(self) -> bool:
@@ -203,7 +206,6 @@ class Resolved(LoopOptions):
     missing: str | None = None
     date_format: str | None = None
     header_line: int | None = None
-    no_header: bool | None = None
     quote: str = "auto"
     sheet: str | None = None
     keep_text: int | str = "auto"

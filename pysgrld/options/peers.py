@@ -68,7 +68,7 @@ PEERS = (
     Peer("topic_word_prior", "scikit-learn", "--eta"),
     Peer("seed_topic_list", "BERTopic", "--seed-words"),
     Peer("time_slice", "gensim", "--time", "a column with the date of each document"),
-    Peer("chain_variance", "gensim", "--drift", "--drift is the square root of the variance"),
+    Peer("chain_variance", "gensim", "--set drift", "drift is the square root of the variance"),
     Peer(
         "min_topic_size", "BERTopic", "", "topics have no minimum size; --topics sets their number"
     ),

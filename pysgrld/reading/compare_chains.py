@@ -48,7 +48,7 @@ _FEW_FULL = (
     "predictions are not compared"
 )
 #: Options that may differ between chains that are compared.
-_OTHERS = frozenset({"--seed", "--chain-id"})
+_OTHERS = frozenset({"seed", "chain-id"})
 #: Options that may also differ between chains if all chains used the options' defaults. Such a
 #: default depends on the held-out documents and on the first minibatch, hence on the seed, but it
 #: does not change the sampled distribution.
@@ -236,7 +236,7 @@ def _check_same(chains: Sequence[Results]) -> None:
             )
     seen: dict[tuple[int, int], Results] = {}
     chosen = set(_CHOSEN).intersection(*(run.run.config.get("defaults") or () for run in chains))
-    others = _OTHERS | {f"--{name}" for name in chosen}
+    others = _OTHERS | chosen
     expected = {n: v for n, v in first.run.identity.fields.items() if n not in others}
     for other in chains:
         fields = {n: v for n, v in other.run.identity.fields.items() if n not in others}
@@ -289,8 +289,8 @@ def _in_common(
         who = "the chain has kept" if len(chains) == 1 else "the chains have kept in common"
         raise MissingInputError(
             f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}), but "
-            f"at least {FEWEST} are needed, and 100 are better; train longer, with --samples "
-            "above 0"
+            f"at least {FEWEST} are needed, and 100 are better; train longer, with --set "
+            "samples above 0"
         )
     return full, False, full
 

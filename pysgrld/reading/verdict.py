@@ -262,7 +262,7 @@ def _advice(d: Diagnosis) -> _Advice:
     if len(d.iterations) < FEW:
         return _Advice(
             f"Only {len(d.iterations)} samples per chain are available, too few for a judgement. "
-            "Train longer, or train a new run with a smaller --sample-every.",
+            "Train longer, or train a new run with a smaller --set sample-every.",
             longer=True,
         )
     if drifting and d.chains > 1:

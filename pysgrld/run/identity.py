@@ -52,9 +52,9 @@ def identity(
     """
     left_out = set(config.get("free", ()) if free is None else free)
     options = {**config.get("options", {}), **(resolved or {})}
-    fields = {f"--{name}": value for name, value in options.items() if name not in left_out}
+    fields = {name: value for name, value in options.items() if name not in left_out}
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
-    fields["--from"] = (config.get("parent") or {}).get("digest")
+    fields["from"] = (config.get("parent") or {}).get("digest")
     # An option with the value None is equivalent to a missing option.
     fields = {name: value for name, value in fields.items() if value is not None}
     return Identity(jsonio.plain(fields, where="options"))

@@ -70,13 +70,14 @@ class ScirSettings(SamplerSettings):
         natural, lazy = values["cir-rate"] == "natural", values["lazy"]
         if lazy == "on" and natural:
             raise UsageError(
-                "--lazy on does not apply to --cir-rate natural, whose steps cannot be combined; "
+                "--set lazy=on does not apply to --set cir-rate=natural, whose steps cannot be "
+                "combined; "
                 "leave it out"
             )
         if lazy == "on" and facts.eta < FLOAT_ETA:
             raise UsageError(
-                f"--lazy on needs --eta of at least {FLOAT_ETA}, but --eta is {facts.eta:g}; "
-                "leave out --lazy, or give a larger --eta"
+                f"--set lazy=on needs --eta of at least {FLOAT_ETA}, but --eta is {facts.eta:g}; "
+                "leave out --set lazy, or give a larger --eta"
             )
         if lazy == "auto":
             mass = facts.words * facts.eta + facts.tokens / facts.topics

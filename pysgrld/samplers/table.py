@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 LAZY = Option(
     choice("auto", "on", "off"),
     "auto",
-    "update the row of a word only when it is next needed: auto, on, off",
+    "update the row of a word only when it is next needed",
     "Sampling",
     metavar="auto|on|off",
     default="auto",
+    setting=True,
 )
 CIR_RATE = Option(
     choice("paper", "natural"),
@@ -31,6 +32,7 @@ CIR_RATE = Option(
     "Sampling",
     metavar="paper|natural",
     default="paper",
+    setting=True,
 )
 BOUNDARY = Option(
     choice("clip", "reflect"),
@@ -39,6 +41,7 @@ BOUNDARY = Option(
     "Sampling",
     metavar="clip|reflect",
     default="clip",
+    setting=True,
 )
 #: Models with gamma shapes have this option, too; it scales the steps of the shapes.
 SCALE_WEIGHT = Option(
@@ -48,6 +51,7 @@ SCALE_WEIGHT = Option(
     "Sampling",
     metavar="A,B,C",
     default=(0.5, 21.0, 0.7),
+    setting=True,
 )
 _DIRECTIONS = "Directions (--model sam)"
 FRICTION = Option(
@@ -57,14 +61,16 @@ FRICTION = Option(
     _DIRECTIONS,
     metavar="A",
     default=0.5,
+    setting=True,
 )
 INNER_STEPS = Option(
     integer(1, 100_000),
     "1",
-    "steps of the topics per minibatch (vi, svi: maximum number of steps)",
+    "steps of the topics per minibatch (vi, svi: at most)",
     _DIRECTIONS,
     metavar="N",
     default=1,
+    setting=True,
 )
 RESAMPLE = Option(
     choice("on", "off"),
@@ -73,6 +79,7 @@ RESAMPLE = Option(
     _DIRECTIONS,
     metavar="on|off",
     default="on",
+    setting=True,
 )
 NOISE_ESTIMATE = Option(
     choice("on", "off"),
@@ -81,6 +88,7 @@ NOISE_ESTIMATE = Option(
     _DIRECTIONS,
     metavar="on|off",
     default="on",
+    setting=True,
 )
 LEAPFROG_STEPS = Option(
     integer(1, 100_000),
@@ -89,6 +97,7 @@ LEAPFROG_STEPS = Option(
     _DIRECTIONS,
     metavar="N",
     default=5,
+    setting=True,
 )
 
 _SCALED = {"boundary": BOUNDARY, "scale-weight": SCALE_WEIGHT}
@@ -105,9 +114,9 @@ _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 
 def _check_resample(settings: Mapping[str, Any]) -> None:
-    """Raise an error for --resample with only one inner step."""
+    """Raise an error for the setting ``resample`` with only one inner step."""
     if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
-        raise UsageError("--resample requires --inner-steps above 1")
+        raise UsageError("--set resample requires --set inner-steps above 1")
 
 
 # ---- samplers

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.choices import Choices
-from pysgrld.models.options import OPTIONS
+from pysgrld.models.options import OPTIONS, as_typed
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_file
 from pysgrld.run import jsonio
@@ -92,7 +92,7 @@ def parse_grid(text: str) -> Axis:
         raise UsageError("give numbers of topics with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
         raise UsageError(
-            f"{name} must be the same for all settings; give --{name} with a single value"
+            f"{name} must be the same for all settings; give {as_typed(name)} with a single value"
         )
     pairs = tuple((value, option.parse(value)) for value in values)
     parsed = [value for _, value in pairs]
@@ -116,7 +116,9 @@ def axes_of(
         if names.count(name) > 1:
             raise UsageError(f"--grid {name} is given twice; list all values in one")
         if name in choices.names:
-            raise UsageError(f"--{name} and --grid {name} contradict each other; give one of them")
+            raise UsageError(
+                f"{as_typed(name)} and --grid {name} contradict each other; give one of them"
+            )
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model
     # Numbers of topics are not tried if the model determines its number of topics, or if the widths
@@ -187,10 +189,10 @@ class SearchPlan(NamedTuple):
     def identity(self) -> dict[str, Any]:
         """Return the options, settings and corpus that identify a search, as a dictionary."""
         return {
-            **{f"--{name}": value for name, value in self.choices.values.items()},
+            **self.choices.values,
             "list of settings": ", ".join(c.name for c in self.contenders),
-            "--chains": self.chains,
-            "--epochs": "none" if self.epochs is None else self.epochs,
+            "chains": self.chains,
+            "epochs": "none" if self.epochs is None else self.epochs,
             "corpus": self.corpus["fingerprint"],
         }
 

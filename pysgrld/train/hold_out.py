@@ -15,6 +15,7 @@ from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, Severity, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.choices import HoldOutOptions
+from pysgrld.models.options import as_typed
 from pysgrld.models.protocol import Model
 from pysgrld.types import Int64s, Key, Others, Slicing
 
@@ -69,10 +70,10 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        # The corpus of --observed-corpus may contain parts of training documents.
+        # The corpus of the setting observed-corpus may contain parts of training documents.
         if seen and name != "observed-corpus":
             self.listener.note(
-                f"--{name} {path}: is also training data, so its scores do not "
+                f"{as_typed(name, path)}: is also training data, so its scores do not "
                 "measure new documents",
                 Severity.WARNING,
             )

@@ -484,7 +484,9 @@ class Training:
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
         if self.posterior.draws and not exact and chain.step < self.iterations < first:
             less = (
-                f", or a --burn-in of less than {burn_in}" if burn_in > self.options.warm_up else ""
+                f", or a --set burn-in of less than {burn_in}"
+                if burn_in > self.options.warm_up
+                else ""
             )
             self.reporter.note(
                 f"training ends after {self.iterations} iterations, before the first posterior "

@@ -375,7 +375,7 @@ def _remarks(
         about = round(seen, 2 - len(str(seen)))
         logger.info(
             "%s; a minibatch holds about %s of %s",
-            ", ".join(f"--{name} {value}" for name, value in settings.items()),
+            ", ".join(f"{name}={value}" for name, value in settings.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
         )
@@ -455,7 +455,8 @@ def check_memory(
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
         who = f"each of {number} {unit}" if number > 1 else "the run"
         fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
-        fewer += "fewer --starts, " if need.get("short chains", 0) > total // 4 else ""
+        if need.get("short chains", 0) > total // 4:
+            fewer += "fewer short chains (--set starts=N), "
         raise MemoryLimitError(
             f"{who} needs about {_megabytes(total)} of memory ({parts}), but only "
             f"{_megabytes(allowed)} are allowed; use "

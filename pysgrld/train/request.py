@@ -10,7 +10,7 @@ from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.choices import Choices
-from pysgrld.models.options import OPTIONS
+from pysgrld.models.options import OPTIONS, as_typed
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_stream, is_there, resolve_path
 from pysgrld.reading.find_runs import find_folder, open_run
@@ -87,7 +87,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
     for name, path in named:
         if is_stream(path):
             raise UsageError(
-                f"--{name} {path}: {who} reads it more than once, which is impossible for "
+                f"{as_typed(name, path)}: {who} reads it more than once, which is impossible for "
                 "standard input and pipes; write it to a file, and give the file"
             )
 

@@ -9,14 +9,26 @@ from pathlib import Path
 
 import fork_server
 import pytest
+from command_words import last_of_each
 from fork_server import SGMC
 
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 
 #: A run of about a second, long enough for a few posterior samples.
 SMALL = (
-    *("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--sample-every", "5"),
-    *("--starts", "1", "--iterations", "60"),
+    *(
+        "-k",
+        "8",
+        "--minibatch",
+        "100",
+        "--sweeps",
+        "4",
+        "--set",
+        "warm-up=20",
+        "--set",
+        "sample-every=5",
+    ),
+    *("--set", "starts=1", "--iterations", "60"),
 )
 
 
@@ -40,7 +52,7 @@ class Sgmc:
         self.folder, self.command = folder, command
 
     def __call__(self, *args, code=0, text=True, at=None, **kwargs):
-        words = [*map(str, self.command), *map(str, args)]
+        words = [*map(str, self.command), *map(str, last_of_each(args))]
         if kwargs or self.command != (SGMC,):
             if at:
                 kwargs["env"] = os.environ | {"SIGNAL_AT": json.dumps(at)}
@@ -60,7 +72,7 @@ class Sgmc:
 
     def start(self, *args, **kwargs):
         return Started(
-            [*self.command, *map(str, args)],
+            [*self.command, *map(str, last_of_each(args))],
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -26,12 +26,12 @@ def run(tmp_path_factory):
         "100",
         "--sweeps",
         "4",
-        "--warm-up",
-        "20",
+        "--set",
+        "warm-up=20",
         "--iterations",
         "400",
-        "--starts",
-        "1",
+        "--set",
+        "starts=1",
     ]
     sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
     return sgmc
@@ -120,7 +120,7 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
     table = tmp_path / "chapters.csv"
     table.write_text("\n".join([f"{books[0]},testament", *rows]) + "\n")
     sgmc = Sgmc(tmp_path, (SGMC,))
-    options = ["-k", "8", "--starts", "1", "--minibatch", "100", "--iterations", "200"]
+    options = ["-k", "8", "--set", "starts=1", "--minibatch", "100", "--iterations", "200"]
     sgmc("train", BIBLE, "--metadata", table, "--out", "bible", *options)
     alone = sgmc("topics", "bible", "--by", "testament").stdout
     assert "All documents of a book have the same testament" in " ".join(alone.split())
@@ -144,7 +144,7 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
 def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path):
     """Red with: a list that is empty, said to have few that are wrong."""
     sgmc = Sgmc(tmp_path, (SGMC,))
-    options = ["-k", "4", "--starts", "1", "--iterations", "60", "--minibatch", "100"]
+    options = ["-k", "4", "--set", "starts=1", "--iterations", "60", "--minibatch", "100"]
     sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
     said = sgmc("topics", "bible", "--by", "book").stdout
     assert "there are no intervals and no group is" in " ".join(said.split())

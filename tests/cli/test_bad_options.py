@@ -2,8 +2,10 @@
 
 import pytest
 from click.testing import CliRunner
+from command_words import typed
 
 from pysgrld.cli import main
+from pysgrld.models.options import as_typed
 
 pytestmark = pytest.mark.cli
 
@@ -96,22 +98,22 @@ BAD = [
 CONTRADICTIONS = [
     "--algo gibbs --minibatch 10",
     "--algo gibbs --step-size 1,1,0",
-    "--algo gibbs --warm-up 3",
-    "--algo gibbs --lazy auto",
-    "--algo sgrld --cir-rate natural",
-    "--algo sgrld --boundary clip",
-    "--cir-rate natural --lazy on",
-    "--algo sgrld --lazy off",
-    "--preset sgrld-2013 --lazy on",
-    "--lazy on --eta 0.009",
-    "--algo gibbs --counts sampled",
+    "--algo gibbs --set warm-up=3",
+    "--algo gibbs --set lazy=auto",
+    "--algo sgrld --set cir-rate=natural",
+    "--algo sgrld --set boundary=clip",
+    "--set cir-rate=natural --set lazy=on",
+    "--algo sgrld --set lazy=off",
+    "--preset sgrld-2013 --set lazy=on",
+    "--set lazy=on --eta 0.009",
+    "--algo gibbs --set counts=sampled",
     "--preset sgrld-2013 --algo scir",
-    "--observed-corpus a",
-    "--held-out-corpus a",
-    "--observed-corpus a --held-out-corpus b --holdout 10",
+    "--set observed-corpus=a",
+    "--set held-out-corpus=a",
+    "--set observed-corpus=a --set held-out-corpus=b --holdout 10",
     "--holdout 10 --holdout-corpus a",
-    "--holdout-corpus a --observed-corpus a --held-out-corpus b",
-    "--observed-corpus a --held-out-corpus b --observed 0.5",
+    "--holdout-corpus a --set observed-corpus=a --set held-out-corpus=b",
+    "--set observed-corpus=a --set held-out-corpus=b --set observed=0.5",
     "--min-df 5 --max-df 2",
     "--min-df 0.5 --max-df 0.1",
     "--nonsense",
@@ -141,7 +143,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("name", "value"), BAD, ids=lambda text: str(text)[:12])
 def test_value_out_of_range_is_refused_before_the_corpus_is_read(name, value, folder):
-    assert f"--{name}" in refused(["train", "not-there.txt", f"--{name}", value], folder)
+    assert as_typed(name) in refused(["train", "not-there.txt", *typed({name: value})], folder)
 
 
 @pytest.mark.parametrize("args", CONTRADICTIONS)

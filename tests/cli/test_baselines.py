@@ -17,7 +17,8 @@ BASE = {
     "hsvg": (*TINY, "--minibatch", "100", "--sweeps", "4", "--step-size", "0.5,10,0.7"),
 }
 KEPT = {
-    algo: (*TINY, "--sweeps", "2", "--keep-documents", "on") for algo in ("sgrld", "ovb", "hsvg")
+    algo: (*TINY, "--sweeps", "2", "--set", "keep-documents=on")
+    for algo in ("sgrld", "ovb", "hsvg")
 }
 
 
@@ -58,11 +59,11 @@ def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--keep-documents", "on", "--minibatch", "5"), "leave out --minibatch"),
-        (("--keep-documents", "on", "--corpus-size", "900"), "leave out --corpus-size"),
-        (("--algo", "gibbs", "--keep-documents", "off"), "does not apply to --algo gibbs"),
-        (("--keep-documents", "on", "--counts", "rao-blackwell"), "leave out --counts"),
-        (("--keep-documents", "on", "--kept-sweeps", "3"), "leave out --kept-sweeps"),
+        (("--set", "keep-documents=on", "--minibatch", "5"), "leave out --minibatch"),
+        (("--set", "keep-documents=on", "--corpus-size", "900"), "leave out --corpus-size"),
+        (("--algo", "gibbs", "--set", "keep-documents=off"), "does not apply to --algo gibbs"),
+        (("--set", "keep-documents=on", "--set", "counts=rao-blackwell"), "leave out --set counts"),
+        (("--set", "keep-documents=on", "--set", "kept-sweeps=3"), "leave out --set kept-sweeps"),
     ],
 )
 def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said):
@@ -71,7 +72,7 @@ def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said
 
 def test_a_run_that_keeps_its_documents_is_not_warned_of_minibatches(sgmc):
     """Its intervals are of draws, as all but exact samplers' are. Red with: noise that is not there."""
-    done = sgmc.train("--keep-documents", "on", "--exact-sweeps", "0", base=TINY)
+    done = sgmc.train("--set", "keep-documents=on", "--exact-sweeps", "0", base=TINY)
     assert "minibatch noise" not in done.stderr
     found = json.loads(sgmc("topics", "run", "--json").stdout)
     assert (found["interval_of"], found["noise"]) == ("draws", 1.0)
@@ -96,7 +97,7 @@ def test_an_approximation_has_one_perplexity_and_no_samples(sgmc, algo):
 def test_an_approximation_settles_by_its_topics(sgmc):
     """Red with: the number of posterior samples, which stays 0, asked for."""
     base = [*BASE["ovb"][:2], *BASE["ovb"][4:]]
-    done = sgmc.train("--algo", "ovb", "--sample-every", "2", base=base)
+    done = sgmc.train("--algo", "ovb", "--set", "sample-every=2", base=base)
     assert "converged" in done.stderr
     assert 100 <= lines(sgmc.folder / "run")[-1]["iteration"] < 2000
 
@@ -106,10 +107,10 @@ def test_an_approximation_settles_by_its_topics(sgmc):
     [
         ("--algo cgs --minibatch 5", "--minibatch does not apply to --algo cgs"),
         ("--algo cgs --step-size 1,1,0", "--step-size does not apply to --algo cgs"),
-        ("--algo ovb --counts sampled", "--counts does not apply to --algo ovb"),
-        ("--algo ovb --samples 5", "--samples does not apply to --algo ovb"),
-        ("--algo hsvg --warm-up 5", "--warm-up does not apply to --algo hsvg"),
-        ("--algo hsvg --burn-in 5", "--burn-in does not apply to --algo hsvg"),
+        ("--algo ovb --set counts=sampled", "--set counts does not apply to --algo ovb"),
+        ("--algo ovb --set samples=5", "--set samples does not apply to --algo ovb"),
+        ("--algo hsvg --set warm-up=5", "--set warm-up does not apply to --algo hsvg"),
+        ("--algo hsvg --set burn-in=5", "--set burn-in does not apply to --algo hsvg"),
         ("--algo cgs --layers 8,4", "--layers means --model dlda, which is sampled by"),
         ("--algo ovb --model dlda", "smld-approx, gibbs, not by ovb"),
         ("--algo ovb --step-size 2,1,0.7", "A must be at most 1"),

@@ -46,7 +46,17 @@ def test_news_come_first_and_set_the_exit_code(two, tmp_path):
     for name, kinds in (("before", 2), ("after", 3)):
         lines = [" ".join(rng.choice(themes[d % kinds], 30)) for d in range(60 * kinds)]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines))
-    usual = ("--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q")
+    usual = (
+        "--algo",
+        "gibbs",
+        "--set",
+        "burn-in=20",
+        "--iterations",
+        "60",
+        "--max-df",
+        "1.0",
+        "-q",
+    )
     two("train", tmp_path / "before.txt", "-k", "3", *usual, "--out", "sgmc-runs/before")
     continued = ("--from", "latest", "--only-new", "--out", "sgmc-runs/after")
     two("train", tmp_path / "after.txt", "--iterations", "60", "-q", *continued)

@@ -16,10 +16,10 @@ DEEP = (
     "100",
     "--sweeps",
     "6",
-    "--burn-in",
-    "20",
-    "--sample-every",
-    "2",
+    "--set",
+    "burn-in=20",
+    "--set",
+    "sample-every=2",
 )
 LAYERS = (12, 6, 3)
 
@@ -27,7 +27,7 @@ LAYERS = (12, 6, 3)
 @pytest.fixture(scope="module")
 def deep(sgmc_module):
     sgmc_module(
-        "train", BIBLE, *DEEP, "--warm-up", "20", "--iterations", "60", "--out", "run", "-q"
+        "train", BIBLE, *DEEP, "--set", "warm-up=20", "--iterations", "60", "--out", "run", "-q"
     )
     return sgmc_module
 
@@ -136,11 +136,11 @@ def test_a_document_without_known_words_gets_the_prior(deep):
 )
 def test_threads_and_a_resume_change_nothing(sgmc, algo):
     """Red with: totals of full-batch documents left out of the checkpoint; M of tlasgr likewise."""
-    options = ["--layers", "10,5", "--algo", algo, "--burn-in", "4", "--seed", "3"]
+    options = ["--layers", "10,5", "--algo", algo, "--set", "burn-in=4", "--seed", "3"]
     if algo != "gibbs":
-        options += ["--minibatch", "150", "--sweeps", "4", "--warm-up", "5"]
+        options += ["--minibatch", "150", "--sweeps", "4", "--set", "warm-up=5"]
     if algo.startswith("tl"):
-        options += ["--warm-up", "0"]
+        options += ["--set", "warm-up=0"]
     train = ("train", BIBLE, *options, "-q", "--iterations")
     sgmc(*train, 12, "--threads", "1", "--out", "one")
     sgmc(*train, 12, "--threads", "3", "--out", "three")
@@ -159,8 +159,8 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
         "train",
         BIBLE,
         *DEEP,
-        "--warm-up",
-        "20",
+        "--set",
+        "warm-up=20",
         "--iterations",
         "80",
         "--checkpoint-every",
@@ -188,14 +188,14 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
         (["--layers", "8,4", "--link", "tweedie"], "not one of counts, binary, real"),
         (["--layers", "8,4", "--eta", "1,2,3"], "--eta has 3 numbers"),
         (["--eta", "1,2"], "--eta has 2 numbers"),
-        (["--layers", "8,4", "--p-prior", "1"], "not A0,B0"),
-        (["--layers", "8,4", "--c-prior", "0,1"], "not a number greater than 0"),
+        (["--layers", "8,4", "--set", "p-prior=1"], "not A0,B0"),
+        (["--layers", "8,4", "--set", "c-prior=0,1"], "not a number greater than 0"),
         (
-            ["--layers", "8,4", "--r-rate-prior", "1,1"],
-            "--r-rate-prior does not apply to --algo scir",
+            ["--layers", "8,4", "--set", "r-rate-prior=1,1"],
+            "--set r-rate-prior does not apply to --algo scir",
         ),
-        (["--scale-weight", "1,1,0"], "--scale-weight does not apply to --algo scir"),
-        (["--sweeps", "4", "--kept-sweeps", "5"], "--kept-sweeps 5 is above --sweeps 4"),
+        (["--set", "scale-weight=1,1,0"], "--set scale-weight does not apply to --algo scir"),
+        (["--sweeps", "4", "--set", "kept-sweeps=5"], "--set kept-sweeps=5 is above --sweeps 4"),
         (
             ["--preset", "dlda-2017", "--algo", "scir"],
             "--preset dlda-2017 applies only to --algo tlasgr",
@@ -234,7 +234,7 @@ def test_a_corpus_of_one_word_is_learned(sgmc):
 
 @pytest.mark.parametrize("link", ["binary", pytest.param("real", marks=pytest.mark.nightly)])
 def test_links_of_other_data_train_resume_and_infer(sgmc, link):
-    train = ("train", BIBLE, *DEEP, "--warm-up", "10", "--link", link, "-q", "--iterations")
+    train = ("train", BIBLE, *DEEP, "--set", "warm-up=10", "--link", link, "-q", "--iterations")
     sgmc(*train, 25, "--out", "whole")
     sgmc(*train, 12, "--out", "parts")
     sgmc(*train, 25, "--out", "parts")

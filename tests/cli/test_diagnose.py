@@ -116,7 +116,7 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
     sgmc.train("--alpha", "0.3")
     done = sgmc("diagnose", "run", several.folder / ALL, code=78)
     assert "only --seed and --chain-id may differ" in done.stderr
-    assert "  --alpha: 0.3 -> 0.1" in done.stderr.splitlines()
+    assert "  alpha: 0.3 -> 0.1" in done.stderr.splitlines()
 
 
 def longer(sgmc, run):
@@ -153,8 +153,8 @@ def test_training_without_a_corpus_or_a_run_says_what_is_missing(sgmc):
 
 
 def test_runs_without_samples_say_what_to_do(sgmc):
-    sgmc.train("--samples", "0")
-    assert "train longer, with --samples above 0" in sgmc("diagnose", "run", code=66).stderr
+    sgmc.train("--set", "samples=0")
+    assert "train longer, with --set samples above 0" in sgmc("diagnose", "run", code=66).stderr
 
 
 def test_runs_of_other_seeds_and_without_held_out_documents(sgmc):
@@ -183,8 +183,8 @@ def test_layers_of_a_deep_model(sgmc):
         "6,3",
         "--iterations",
         "60",
-        "--burn-in",
-        "20",
+        "--set",
+        "burn-in=20",
         "--max-df",
         "1.0",
         "some.txt",

@@ -18,16 +18,16 @@ SLICES, K, V = 4, 3, 30
 FAST = (
     *("-k", "3", "--max-df", "1.0", "--min-df", "1", "--holdout", "40", "--minibatch", "100", "-q"),
     *(
-        "--starts",
-        "1",
+        "--set",
+        "starts=1",
         "--sweeps",
         "4",
-        "--warm-up",
-        "30",
-        "--burn-in",
-        "40",
-        "--sample-every",
-        "2",
+        "--set",
+        "warm-up=30",
+        "--set",
+        "burn-in=40",
+        "--set",
+        "sample-every=2",
     ),
 )
 
@@ -161,7 +161,7 @@ def test_a_killed_run_and_one_on_other_threads_have_the_same_bits(dated):
 def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
     """Red with: a chain that forgets how far it is; all chains with the same randomness."""
     base = [option for option in FAST if option != "-q"]
-    given = ("--time", "year", "--iterations", "60", "--exact-sweeps", "60", "--samples", "8")
+    given = ("--time", "year", "--iterations", "60", "--exact-sweeps", "60", "--set", "samples=8")
     done = dated("train", "news.csv", *base, *given, "--threads", "1", "--out", "all")
     assert "  sgmc topics --over-time all\n" in done.stderr
     code, said = dated.stop_midway(

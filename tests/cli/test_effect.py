@@ -23,12 +23,12 @@ TRAIN += (
     "0.1",
     "-k",
     "3",
-    "--starts",
-    "1",
+    "--set",
+    "starts=1",
     "--iterations",
     "60",
-    "--warm-up",
-    "20",
+    "--set",
+    "warm-up=20",
     "--holdout",
     "20",
     "-q",
@@ -178,8 +178,17 @@ def of_table(tmp_path_factory):
             f"letter {i},{of} {of} people,{'left' if i % 2 else 'right'},2020-01-{1 + i % 28:02}"
         )
     (folder / "letters.csv").write_text("\n".join(rows) + "\n")
-    typed = ["train", str(folder / "letters.csv"), "-k", "2", "--iterations", "60", "--starts", "1"]
-    typed += ["--burn-in", "10", "--max-df", "1.0", "--holdout", "0", "-q"]
+    typed = [
+        "train",
+        str(folder / "letters.csv"),
+        "-k",
+        "2",
+        "--iterations",
+        "60",
+        "--set",
+        "starts=1",
+    ]
+    typed += ["--set", "burn-in=10", "--max-df", "1.0", "--holdout", "0", "-q"]
     done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
     assert done.exit_code == 0, done.output
     return folder

@@ -158,8 +158,8 @@ def test_no_checkpoint_yet_is_76_and_says_when_there_will_be_one(sgmc):
 def test_another_configuration_is_78_with_the_differences(sgmc):
     sgmc.train("--iterations", "3")
     done = sgmc.train("--iterations", "3", "--seed", "5", "--eta", "0.1", code=78)
-    assert "--seed: 0 -> 5" in done.stderr
-    assert "--eta: 0.05 -> 0.1" in done.stderr
+    assert "seed: 0 -> 5" in done.stderr
+    assert "eta: 0.05 -> 0.1" in done.stderr
 
 
 def test_too_little_memory_is_87_and_leaves_no_run(sgmc):

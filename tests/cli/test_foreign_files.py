@@ -36,8 +36,29 @@ TEXTS = {
     *("--id-field", "--meta-field", "--text-field", "--title-field", "--time", "--token-pattern"),
     *("--word", "--sheet", "--missing", "--date-format", "--reference"),
 }
-SMALL = ("-k", "2", "--iterations", "12", "--starts", "1", "--burn-in", "2", "--max-df", "1.0")
-SMALL = (*SMALL, "--holdout", "5", "--sample-every", "1", "--exact-sweeps", "0", "--threads", "1")
+SMALL = (
+    "-k",
+    "2",
+    "--iterations",
+    "12",
+    "--set",
+    "starts=1",
+    "--set",
+    "burn-in=2",
+    "--max-df",
+    "1.0",
+)
+SMALL = (
+    *SMALL,
+    "--holdout",
+    "5",
+    "--set",
+    "sample-every=1",
+    "--exact-sweeps",
+    "0",
+    "--threads",
+    "1",
+)
 
 
 class Call(NamedTuple):
@@ -480,7 +501,7 @@ def test_files_of_the_user_in_a_run_stay(copied):
         put(copied.folder / "run", name)
     before = {name: digests(copied.folder / "run")[name] for name in mine}
     for keep in ("40", "60"):
-        done = copied("train", "--resume", "run", "--iterations", keep, "--keep", "1")
+        done = copied("train", "--resume", "run", "--iterations", keep, "--set", "keep=1")
     assert "why.txt: was not written by sgmc" in done.stderr
     assert kept(before, digests(copied.folder / "run")) == []
 

@@ -92,7 +92,7 @@ def test_only_new_documents_count_if_asked(parent, tmp_path):
 @pytest.mark.parametrize(("half_life", "stay"), [(240, 120), (80, 30), (10_000, 236)])
 def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
     """Red with: the first documents left out instead of any; new ones among those left out."""
-    found = goes_on(parent, tmp_path / "b", "--forget", half_life, "--iterations", 50)
+    found = goes_on(parent, tmp_path / "b", "--set", f"forget={half_life}", "--iterations", 50)
     corpus = found.training_corpus()
     assert corpus.documents == stay + 240
     old = (parent / "old.txt").read_text().split("\n")
@@ -108,8 +108,8 @@ def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
 
 def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_path):
     """Red with: a corpus that is taken for one that forgets nothing; other documents each time."""
-    first = goes_on(parent, tmp_path / "b", "--forget", 240, "--iterations", 50)
-    again = goes_on(parent, tmp_path / "c", "--forget", 240, "--iterations", 50)
+    first = goes_on(parent, tmp_path / "b", "--set", "forget=240", "--iterations", 50)
+    again = goes_on(parent, tmp_path / "c", "--set", "forget=240", "--iterations", 50)
     all_of_them = goes_on(parent, tmp_path / "d", "--iterations", 50)
     assert first.run.config["corpus"]["fingerprint"] == again.run.config["corpus"]["fingerprint"]
     assert all_of_them.training_corpus().documents == 480
@@ -118,8 +118,8 @@ def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_pat
 
 @pytest.mark.parametrize("typed", [(), ("--from", "a", "--only-new")])
 def test_forgetting_is_of_documents_of_another_run(parent, typed, capsys):
-    run("train", parent / "new.txt", *typed, "--forget", 5, code=2)
-    assert "--forget requires --from RUN" in capsys.readouterr().err
+    run("train", parent / "new.txt", *typed, "--set", "forget=5", code=2)
+    assert "--set forget requires --from RUN" in capsys.readouterr().err
 
 
 def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch):
@@ -136,16 +136,22 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
     run("train", "--resume", "run", "--iterations", 320)
     assert "resumes from iteration 300" in capsys.readouterr().err
     run("train", parent / "new.txt", "-k", K + 1, *FAST, "--out", "run", code=78)
-    assert "--from" in capsys.readouterr().err
+    assert "  from: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "sampler",
     [
-        *("--algo sgrld", "--algo gibbs", "--lazy on", "--alpha learn --eta learn"),
+        *("--algo sgrld", "--algo gibbs", "--set lazy=on", "--alpha learn --eta learn"),
         *(  # those that a family has twice
             pytest.param(sampler, marks=pytest.mark.nightly)
-            for sampler in ("--algo smld", "--algo cgs", "--algo ovb", "--eta 0.001", "--warm-up 0")
+            for sampler in (
+                "--algo smld",
+                "--algo cgs",
+                "--algo ovb",
+                "--eta 0.001",
+                "--set warm-up=0",
+            )
         ),
     ],
 )
@@ -199,7 +205,7 @@ def test_a_parent_that_was_trained_on_is_another_one(parent, tmp_path, capsys):
     run(*asked, "--iterations", 60)
     run("train", "--resume", tmp_path / "p", "--iterations", 400, "-q")
     run(*asked, "--iterations", 80, code=78)
-    assert "--from" in capsys.readouterr().err
+    assert "  from: " in capsys.readouterr().err
     run("train", "--resume", tmp_path / "b", "--iterations", 80, "-q")
     assert json.loads((tmp_path / "b" / "config.json").read_text())["parent"]["only_new"] is False
 

@@ -64,7 +64,8 @@ def test_every_option_shows_its_default(path):
 @pytest.mark.parametrize("name", OPTIONS)
 def test_all_help_of_train_has_every_option_of_the_table(name):
     text = " ".join(shown("train", "--help-all").split())
-    assert re.search(rf"--{name} .*?\[{re.escape(OPTIONS[name].shown)}\]", text)
+    typed = f" {name}=" if OPTIONS[name].setting else f"--{name} "
+    assert re.search(rf"{typed}.*?\[{re.escape(OPTIONS[name].shown)}\]", text)
 
 
 def test_help_of_train_has_the_usual_options_and_says_where_the_others_are():
@@ -84,7 +85,7 @@ def test_help_of_train_has_the_usual_options_and_says_where_the_others_are():
 def test_all_help_of_train_has_a_heading_for_each_model_with_options_of_its_own():
     text = shown("train", "--help-all")
     assert max(map(len, text.splitlines())) <= 80
-    for heading in ("Deep LDA (--model dlda):", "Mixtures (--model dpmm):"):
+    for heading in ("Deep LDA (--model dlda):", "  Mixtures (--model dpmm):"):
         assert f"\n{heading}\n" in text
     tables = text.split("\nModels:")[1]
     for row in (*all_models(), *SAMPLERS.values()):

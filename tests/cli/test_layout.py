@@ -81,8 +81,17 @@ def test_nothing_that_a_terminal_acts_on_is_printed(tmp_path, monkeypatch):
     (folder / "c.jsonl").write_text("\n".join(lines))
     reading = ("--token-pattern", r"\S+", "--max-df", "1.0", "--title-field", "title")
     reading += ("--meta-field", HOSTILE)
-    train = ("train", str(folder / "c.jsonl"), "-k", "2", "--iterations", "30", "--burn-in", "5")
-    train += ("--sample-every", "1", "--minibatch", "20", "--holdout", "4", "--threads", "1")
+    train = (
+        "train",
+        str(folder / "c.jsonl"),
+        "-k",
+        "2",
+        "--iterations",
+        "30",
+        "--set",
+        "burn-in=5",
+    )
+    train += ("--set", "sample-every=1", "--minibatch", "20", "--holdout", "4", "--threads", "1")
     out = f"r{HOSTILE}"
     found = ""
     for args in (

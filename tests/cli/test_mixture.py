@@ -15,12 +15,12 @@ MIXTURE = (
     "dpmm",
     "--minibatch",
     "200",
-    "--dp-start",
-    "6",
-    "--burn-in",
-    "20",
-    "--sample-every",
-    "2",
+    "--set",
+    "dp-start=6",
+    "--set",
+    "burn-in=20",
+    "--set",
+    "sample-every=2",
 )
 
 
@@ -131,10 +131,10 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         "dpmm",
         "--algo",
         algo,
-        "--dp-start",
-        "6",
-        "--burn-in",
-        "10",
+        "--set",
+        "dp-start=6",
+        "--set",
+        "burn-in=10",
         "--iterations",
         "60",
     )
@@ -160,14 +160,14 @@ def test_it_settles_by_its_score(sgmc):
         "dpmm",
         "--algo",
         "gibbs",
-        "--dp-start",
-        "6",
-        "--dp-conc",
-        "sticks",
-        "--sample-every",
-        "1",
-        "--burn-in",
-        "20",
+        "--set",
+        "dp-start=6",
+        "--set",
+        "dp-conc=sticks",
+        "--set",
+        "sample-every=1",
+        "--set",
+        "burn-in=20",
     )
     done = sgmc.train(base=base)
     line = next(x for x in done.stderr.splitlines() if "converged: " in x)
@@ -183,7 +183,7 @@ def test_it_settles_by_its_score(sgmc):
 
 def test_the_published_settings_are_a_preset(sgmc):
     """SCIR and SGRLD have different priors and starts there, and components are reused."""
-    base = ("--preset", "dpmm-2018", "--iterations", "3", "--burn-in", "1", "-q")
+    base = ("--preset", "dpmm-2018", "--iterations", "3", "--set", "burn-in=1", "-q")
     for algo, eta, start, steps in (
         ("scir", 0.5, 20, (0.1, 0.1)),
         ("sgrld", 0.001, 30, (0.001, 0.005)),
@@ -240,21 +240,24 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
     [
         ("-k 20", "the number of components is learned"),
         ("--sweeps 3", "one component"),
-        ("--warm-up 5", "--dp-start"),
-        ("--observed 0.5", "scored as a whole"),
-        ("--observed-corpus a --held-out-corpus b", "--holdout-corpus"),
+        ("--set warm-up=5", "--set dp-start"),
+        ("--set observed=0.5", "scored as a whole"),
+        ("--set observed-corpus=a --set held-out-corpus=b", "--holdout-corpus"),
         ("--corpus-size 1000", "must be stored, too"),
         ("--algo smld", "sampled by scir, sgrld, gibbs"),
         ("--algo cgs", "sampled by scir, sgrld, gibbs"),
         ("--layers 3,2", "--layers does not apply to --model dpmm"),
-        ("--algo gibbs --dp-stick-step 1", "--dp-stick-step does not apply to --algo gibbs"),
         (
-            "--algo gibbs --dp-swaps on",
-            "--dp-swaps does not apply to --algo gibbs without --dp-conc",
+            "--algo gibbs --set dp-stick-step=1",
+            "--set dp-stick-step does not apply to --algo gibbs",
         ),
-        ("--dp-prior 1", "two numbers"),
-        ("--dp-start 0", "--dp-start"),
-        ("--dp-conc none", "sticks, ew"),
+        (
+            "--algo gibbs --set dp-swaps=on",
+            "--set dp-swaps does not apply to --algo gibbs without --set dp-conc",
+        ),
+        ("--set dp-prior=1", "two numbers"),
+        ("--set dp-start=0", "--set dp-start"),
+        ("--set dp-conc=none", "sticks, ew"),
         ("--alpha 0.1", "--alpha does not apply to --model dpmm"),
     ],
 )
@@ -265,6 +268,7 @@ def test_options_that_a_mixture_has_no_use_for_are_refused(sgmc, options, said):
 
 
 def test_options_of_mixtures_are_refused_elsewhere(sgmc):
-    for option in (("--dp-start", "5"), ("--dp-conc", "ew"), ("--dp-prior", "1,1")):
+    for option in (("--set", "dp-start=5"), ("--set", "dp-conc=ew"), ("--set", "dp-prior=1,1")):
         done = sgmc("train", BIBLE, *option, code=2)
-        assert f"{option[0]} does not apply to --model lda" in done.stderr
+        name = option[1].partition("=")[0]
+        assert f"--set {name} does not apply to --model lda" in done.stderr

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command_words import typed
 
 import pysgrld.corpus
 from pysgrld.cli import main
 from pysgrld.cli.options import READING, reading_by_default
 from pysgrld.errors import CorpusError
+from pysgrld.models.options import as_typed
 
 pytestmark = pytest.mark.cli
 
@@ -45,6 +47,7 @@ def options_named(files):
                 # a message of training, which names the field
                 text = node.value.replace("(--time)", "")
                 found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", text))
+                found |= {f"set {name}" for name in re.findall(r"--set ([a-z]+(?:-[a-z]+)*)", text)}
     return found
 
 
@@ -52,7 +55,8 @@ def options_of(*path):
     command = main
     for word in path:
         command = command.get_command(None, word)
-    return {name.removeprefix("--") for param in command.params for name in param.opts}
+    named = {name.removeprefix("--") for param in command.params for name in param.opts}
+    return named | {f"set {name}" for name in command.settings}
 
 
 def test_every_option_that_reading_a_corpus_may_advise_is_there():
@@ -80,12 +84,12 @@ def test_documents_for_a_run_are_read_as_it_is_typed(trained, tmp_path):
 
 @pytest.mark.parametrize("name", READING)
 def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
-    typed = {"on-bad-document": "skip", "max-line": "1M", "max-input": "1M"}
-    typed |= {"document-is": "file", "chunk": "9", "header-line": "2", "quote": "none"}
-    value = typed.get(name, "utf-8")
-    done = CliRunner().invoke(main, ["eval", f"--{name}", value], prog_name="sgmc")
+    given = {"on-bad-document": "skip", "max-line": "1M", "max-input": "1M"}
+    given |= {"document-is": "file", "chunk": "9", "header-line": "2", "quote": "none"}
+    words = typed({name: given.get(name, "utf-8")})
+    done = CliRunner().invoke(main, ["eval", *words], prog_name="sgmc")
     assert done.exit_code == 2
-    assert f"--{name} requires --corpus FILE, which it describes" in done.stderr
+    assert f"{as_typed(name)} requires --corpus FILE, which it describes" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_corpus_build_and_info(sgmc, bible):
 
 def test_a_run_on_a_built_corpus_finds_it_from_anywhere(sgmc, bible, tmp_path_factory):
     sgmc("corpus", "build", bible, "-o", "built")
-    sgmc("train", "built", "-k", "4", "--starts", "1", "--iterations", "3", "--out", "run")
+    sgmc("train", "built", "-k", "4", "--set", "starts=1", "--iterations", "3", "--out", "run")
     elsewhere = type(sgmc)(tmp_path_factory.mktemp("elsewhere"))
     elsewhere("eval", sgmc.folder / "run", "--coherence")
 
@@ -252,7 +252,7 @@ def test_quiet_training_says_nothing(sgmc):
 
 def test_quiet_does_not_silence_warnings(sgmc):
     """Red with: warnings printed as notes are."""
-    done = sgmc.train("-q", "--holdout", "2", "--iterations", "3", "--burn-in", "50")
+    done = sgmc.train("-q", "--holdout", "2", "--iterations", "3", "--set", "burn-in=50")
     lines = done.stderr.splitlines()
     assert any("before the first posterior sample" in line for line in lines)
     assert all("warning: " in line for line in lines)
@@ -302,8 +302,8 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
         bible,
         "-k",
         "8",
-        "--starts",
-        "1",
+        "--set",
+        "starts=1",
         "--iterations",
         "1000000",
         "--checkpoint-every",

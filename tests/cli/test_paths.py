@@ -63,14 +63,17 @@ def uses():
             assert words <= PATHS | OTHERS, f"{param.opts}: is {shown} a path? Add it to the words"
             if words & PATHS:
                 yield Use(name, max(param.opts, key=len))
+        for setting, row in getattr(command, "settings", {}).items():
+            if row.names_file:
+                yield Use(name, f"--set {setting}")
 
     for name in COMMANDS:
         yield from walk(importlib.import_module(f"pysgrld.cli.{name}").command, (name,))
 
 
 #: Options of training with which it ends almost immediately.
-SHORT = ("-k", "2", "--starts", "1", "--exact-sweeps", "0", "--threads", "1", "-q")
-OF_TRAINING = (*SHORT, "--iterations", "2", "--warm-up", "1", "--sample-every", "1")
+SHORT = ("-k", "2", "--set", "starts=1", "--exact-sweeps", "0", "--threads", "1", "-q")
+OF_TRAINING = (*SHORT, "--iterations", "2", "--set", "warm-up=1", "--set", "sample-every=1")
 EVAL = ("eval", "run")
 TRAIN = ("train", "texts.csv", *OF_TRAINING, "--out", "new")
 SEARCH = ("search", "texts.csv", "--epochs", "1", *SHORT, "--out", "new", "--tasks")
@@ -84,19 +87,19 @@ LINES = {
     "topics": ("topics", "run", "--by", "year"),
     "train": TRAIN,
     "train corpus": ("train", PATH, *OF_TRAINING, "--out", "new"),
-    "train --observed-corpus": (
+    "train --set observed-corpus": (
         *TRAIN,
-        "--observed-corpus",
-        PATH,
-        "--held-out-corpus",
-        "texts.csv",
+        "--set",
+        "observed-corpus=PATH",
+        "--set",
+        "held-out-corpus=texts.csv",
     ),
-    "train --held-out-corpus": (
+    "train --set held-out-corpus": (
         *TRAIN,
-        "--held-out-corpus",
-        PATH,
-        "--observed-corpus",
-        "texts.csv",
+        "--set",
+        "held-out-corpus=PATH",
+        "--set",
+        "observed-corpus=texts.csv",
     ),
     "train --out": ("train", "gone", "--out", PATH),
     "train --resume": ("train", "--iterations", "3", "--resume", PATH),
@@ -104,19 +107,19 @@ LINES = {
     "search": SEARCH,
     "search corpus": ("search", PATH, "--epochs", "1", *SHORT, "--out", "new"),
     "search --out": ("search", "gone", "--out", PATH),
-    "search --observed-corpus": (
+    "search --set observed-corpus": (
         *SEARCH,
-        "--observed-corpus",
-        PATH,
-        "--held-out-corpus",
-        "texts.csv",
+        "--set",
+        "observed-corpus=PATH",
+        "--set",
+        "held-out-corpus=texts.csv",
     ),
-    "search --held-out-corpus": (
+    "search --set held-out-corpus": (
         *SEARCH,
-        "--held-out-corpus",
-        PATH,
-        "--observed-corpus",
-        "texts.csv",
+        "--set",
+        "held-out-corpus=PATH",
+        "--set",
+        "observed-corpus=texts.csv",
     ),
     "eval": ("eval", "run"),
     "eval --observed-corpus": (*EVAL, "--observed-corpus", PATH, "--held-out-corpus", "texts.csv"),
@@ -174,7 +177,7 @@ def line_of(use, path):
         line = (*LINES[" ".join(use.command)], use.option, PATH)
     elif line is None:
         line = (*use.command, PATH)
-    return [path if word == PATH else word for word in line]
+    return [re.sub(rf"(^|=){PATH}$", lambda match: f"{match[1]}{path}", str(word)) for word in line]
 
 
 #: Paths that the system refuses to look up or to open, and paths of another kind, by name.
@@ -376,7 +379,7 @@ def test_a_time_limit_ends_the_wait_for_a_pipe(folder):
 def test_lists_of_words_come_through_pipes(folder):
     """Red with: a pipe that is read twice, whose second reading finds no words."""
     shell = [
-        "train texts.csv -k 2 --starts 1 --exact-sweeps 0 --iterations 2 --out new"
+        "train texts.csv -k 2 --set starts=1 --exact-sweeps 0 --iterations 2 --out new"
         " --stop-words <(echo word1; echo word2)",
         "corpus build counts.txt --vocab <(printf 'a\nb\nc\n') -o new",
         "corpus words texts.csv --kept --vocab <(printf 'word1\nword2\n')",

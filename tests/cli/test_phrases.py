@@ -62,7 +62,7 @@ def test_other_phrases_are_another_run_and_counts_have_none(sgmc, texts):
     (sgmc.folder / "b.txt").write_text("new york\nred wine\n")
     sgmc("train", texts, *TRAIN, "--phrases", "a.txt", "--out", "run")
     refused = sgmc("train", texts, *TRAIN, "--phrases", "b.txt", "--out", "run", code=78).stderr
-    assert "--phrases: 1 phrase (" in refused
+    assert "  phrases: 1 phrase (" in refused
     assert "-> 2 phrases" in refused
     for command in (("train", "--iterations", "2"), ("corpus", "build", "-o", "x")):
         said = sgmc(*command, "run/corpus", "--phrases", "a.txt", code=65).stderr

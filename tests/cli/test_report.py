@@ -124,9 +124,9 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
     """Red with: a lock that reading takes; a file that must be finished."""
     options = [
         *("-k", "8", "--minibatch", "20", "--sweeps", "2"),
-        *("--warm-up", "20", "--burn-in", "20", "--sample-every", "1"),
+        *("--set", "warm-up=20", "--set", "burn-in=20", "--set", "sample-every=1"),
     ]
-    options += ["--starts", "1", "--iterations", "1000000", "--checkpoint-every", "25"]
+    options += ["--set", "starts=1", "--iterations", "1000000", "--checkpoint-every", "25"]
     with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
         end = time.monotonic() + 240
         while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:

@@ -14,13 +14,24 @@ pytestmark = pytest.mark.cli
 
 #: Words of three subjects, and some documents of each.
 WORDS = [f"word{a}{b}" for a in "abcdef" for b in "abcdefghij"]
-SMALL = ("-k", "4", "--burn-in", "20", "--sample-every", "2", "--min-df", "1", "--max-df", "1.0")
-MINIBATCH = ("--minibatch", "20", "--sweeps", "12", "--kept-sweeps", "6")
+SMALL = (
+    "-k",
+    "4",
+    "--set",
+    "burn-in=20",
+    "--set",
+    "sample-every=2",
+    "--min-df",
+    "1",
+    "--max-df",
+    "1.0",
+)
+MINIBATCH = ("--minibatch", "20", "--sweeps", "12", "--set", "kept-sweeps=6")
 ALGOS = {
-    "sggmc": (*MINIBATCH, "--inner-steps", "2"),
+    "sggmc": (*MINIBATCH, "--set", "inner-steps=2"),
     "gsgnht": MINIBATCH,
     "gmc-bgibbs": (),
-    "gmc-apprmh": ("--theta-parametrisation", "flat"),
+    "gmc-apprmh": ("--set", "theta-parametrisation=flat"),
 }
 
 
@@ -155,16 +166,20 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         ("--kappa 0", 2, "--kappa: '0' is not a number greater than 0"),
         ("--kappa 1e9", 2, "--kappa: '1e9' is not a number greater than 0 and below 1e+08"),
         ("--kappa nan", 2, "--kappa: 'nan' is not a number"),
-        ("--sigma -1", 2, "--sigma: '-1' is not a number greater than 0"),
+        ("--set sigma=-1", 2, "--set sigma: '-1' is not a number greater than 0"),
         ("-k 61", 2, "--topics 61 is more than the 60 words of the vocabulary"),
-        ("--weighting bm25", 2, "--weighting"),
-        ("--resample off", 2, "--resample requires --inner-steps above 1"),
-        ("--leapfrog-steps 3", 2, "--leapfrog-steps does not apply to --algo sggmc"),
-        ("--algo gmc-bgibbs --friction 0.1", 2, "--friction does not apply to --algo gmc-bgibbs"),
+        ("--set weighting=bm25", 2, "--set weighting"),
+        ("--set resample=off", 2, "--set resample requires --set inner-steps above 1"),
+        ("--set leapfrog-steps=3", 2, "--set leapfrog-steps does not apply to --algo sggmc"),
+        (
+            "--algo gmc-bgibbs --set friction=0.1",
+            2,
+            "--set friction does not apply to --algo gmc-bgibbs",
+        ),
         ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch does not apply to --algo gmc-bgibbs"),
         ("--algo scir", 2, "sampled by sggmc, gsgnht"),
-        ("--eta 0.1", 2, "the prior of topics is --sigma"),
-        ("--observed 0.5", 2, "scored as a whole"),
+        ("--eta 0.1", 2, "the prior of topics is --set sigma"),
+        ("--set observed=0.5", 2, "scored as a whole"),
         ("--corpus-size 100", 2, "so the corpus must be stored"),
         ("--model lda --kappa 5", 2, "--kappa does not apply to --model lda"),
     ],
@@ -177,11 +192,15 @@ def test_options_that_make_no_sense_are_refused(within, options, code, said):
     ("text", "options", "said"),
     [
         ("god god god\n" * 30, "", "needs at least two words, but the vocabulary has 1"),
-        ("god lord lord\n" * 30, "-k 2", "every word occurs in all documents; use --weighting tf"),
+        (
+            "god lord lord\n" * 30,
+            "-k 2",
+            "every word occurs in all documents; use --set weighting=tf",
+        ),
         (
             "god lord\n" * 30,
             "-k 2 --holdout 29",
-            "every word occurs in all documents; use --weighting tf",
+            "every word occurs in all documents; use --set weighting=tf",
         ),
     ],
 )
@@ -204,20 +223,23 @@ def refused(within, corpus, options, code, said):
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        ("god lord lord\n" * 30, "-k 2 --weighting tf"),
+        ("god lord lord\n" * 30, "-k 2 --set weighting=tf"),
         ("god both\nlord both\nboth\n" * 15, "-k 2"),  # documents without any weight
         ("god\nlord\n\n" * 15, "-k 1"),
         ("god\nlord\n" * 15, "-k 2 --algo gmc-bgibbs"),
-        ("god\nlord\nking\n" * 10, "-k 3 --holdout 0 --kappa 9e7 --sigma 9e7 --kappa0 9e7"),
-        ("god lord\nlord king\n" * 15, "-k 2 --alpha 0.001 --theta-parametrisation flat"),
-        ("god lord\nlord king\n" * 15, "-k 2 --kappa 1e-6 --sigma 1e-6 --kappa0 1e-6"),
-        ("god lord\nlord king\n" * 15, "-k 2 --theta-step 9 --friction 99 --inner-steps 3"),
+        ("god\nlord\nking\n" * 10, "-k 3 --holdout 0 --kappa 9e7 --set sigma=9e7 --set kappa0=9e7"),
+        ("god lord\nlord king\n" * 15, "-k 2 --alpha 0.001 --set theta-parametrisation=flat"),
+        ("god lord\nlord king\n" * 15, "-k 2 --kappa 1e-6 --set sigma=1e-6 --set kappa0=1e-6"),
+        (
+            "god lord\nlord king\n" * 15,
+            "-k 2 --set theta-step=9 --set friction=99 --set inner-steps=3",
+        ),
     ],
 )
 def test_odd_corpora_and_settings_train_and_are_read(within, text, options):
     (within.folder / "odd.txt").write_text(text)
     every = ("--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--iterations", "12")
-    often = ("--burn-in", "4", "--sample-every", "2", "--out", "run", "-q")
+    often = ("--set", "burn-in=4", "--set", "sample-every=2", "--out", "run", "-q")
     within("train", "odd.txt", "--model", "sam", *every, *often, *options.split())
     shown = json.loads(within("topics", "run", "--json"))
     assert all(np.isfinite(topic["weight"]) for topic in shown["topics"])

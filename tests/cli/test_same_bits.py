@@ -50,7 +50,7 @@ def test_threads(sgmc, undisturbed, threads):
 
 
 @pytest.mark.parametrize(
-    "options", ["--eval-every 7 --checkpoint-every 9 --keep 1", "--eval-every 0.01s"]
+    "options", ["--eval-every 7 --checkpoint-every 9 --set keep=1", "--eval-every 0.01s"]
 )
 def test_looking(sgmc, undisturbed, options):
     sgmc.train(*options.split())
@@ -61,7 +61,7 @@ def test_looking(sgmc, undisturbed, options):
 def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
     # stopped after 15 iterations
-    natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")
+    natural = ("--set", "cir-rate=natural", "--eta", eta, "--set", "warm-up=4")
     sgmc.train(*natural, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
     assert "resumes from iteration" in sgmc.train(*natural, "--threads", "2").stderr
@@ -71,7 +71,7 @@ def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
 def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     """Red with: a look that corrects the sums of the chain itself."""
     # the warm-up is over when the run is stopped
-    lazy = ("--lazy", "on", "--samples", "3", "--warm-up", "4")
+    lazy = ("--set", "lazy=on", "--set", "samples=3", "--set", "warm-up=4")
     sgmc.train(*lazy, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
     assert "resumes from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
@@ -88,7 +88,7 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
 )
 def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
-    exact = ("--exact-sweeps", "16", "--samples", "8", "--alpha", "learn", "--eta", "learn")
+    exact = ("--exact-sweeps", "16", "--set", "samples=8", "--alpha", "learn", "--eta", "learn")
     sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
     code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement")
@@ -109,9 +109,9 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
 
 def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     """Red with: training that resumes from the newest checkpoint, whose number counts sweeps too."""
-    exact = ("--exact-sweeps", "4", "--samples", "4")
+    exact = ("--exact-sweeps", "4", "--set", "samples=4")
     sgmc.train(*exact, "--iterations", "70", out="whole")
-    sgmc.train(*exact, "--keep", "1")
+    sgmc.train(*exact, "--set", "keep=1")
     done = sgmc.train(*exact, "--iterations", "70", code=78)
     assert "its last checkpoint was replaced" in done.stderr
     sgmc.train(*exact, out="other")
@@ -126,8 +126,8 @@ def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
 
 def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     """Red with: draws of before among those of after."""
-    sgmc.train("--exact-sweeps", "8", "--samples", "4")
-    done = sgmc.train("--exact-sweeps", "20", "--samples", "4")
+    sgmc.train("--exact-sweeps", "8", "--set", "samples=4")
+    done = sgmc.train("--exact-sweeps", "20", "--set", "samples=4")
     assert "resumes from Gibbs sweep 8 " in done.stderr
     assert "(10 posterior samples" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
@@ -148,7 +148,7 @@ def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
 
     Red with: rows exported as they were last drawn.
     """
-    sgmc.train("--lazy", "on", "--samples", "0")
+    sgmc.train("--set", "lazy=on", "--set", "samples=0")
     assert sgmc.topics_hash() == sgmc.topics_hash()
     sums = np.load(sgmc.folder / "run-export" / "topics.npy").sum(axis=1, dtype=float)
     np.testing.assert_allclose(sums, 1.0, rtol=1e-5)

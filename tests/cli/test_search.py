@@ -20,8 +20,8 @@ from pysgrld.search.rungs import Cell, Rung
 from .conftest import Sgmc
 
 #: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
-ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
-ARGS += ("--starts", "1", "--alpha", "0.1")
+ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--set", "warm-up=20", "--epochs", "80")
+ARGS += ("--set", "starts=1", "--alpha", "0.1")
 FILES = ("search.json", "rungs.jsonl")
 #: Folder of a search without --out.
 PLACE = "sgmc-runs/planted-search"
@@ -279,8 +279,8 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
             ("planted.txt", *ARGS, "-k", "2,4", "--out", folder),
             "list of settings: k-2, k-4, k-6 -> k-2, k-4",
         ),
-        (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
-        (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
+        (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "chains: 2 -> 3"),
+        (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "seed: none -> 9"),
         (("other.txt", *ARGS, "--out", folder), "corpus: "),
         ((folder, "-k", "3"), "resumes with its own options; leave out -k"),
     ):

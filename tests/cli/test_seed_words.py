@@ -66,7 +66,7 @@ def test_other_seeds_are_another_run(sgmc, seeds):
     sgmc.train(*seeds)
     (sgmc.folder / "other").write_text("war: battle*\n")
     refused = sgmc.train("--seed-words", "other", "--resume", "run", code=78).stderr
-    assert "--seed-words: war: battle battles host sword; love: " in refused
+    assert "  seed-words: war: battle battles host sword; love: " in refused
     assert "-> war: battle battles" in refused
     sgmc.train("--seed-words", "missing", code=66)
     refused = sgmc.train("--seed-words", "other", "--model", "dpmm", base=(), code=2).stderr
@@ -75,14 +75,14 @@ def test_other_seeds_are_another_run(sgmc, seeds):
 
 def test_seeds_of_no_weight_only_name_topics(sgmc, seeds):
     """Red with: seeds of no weight among the words of every step of lazy rows."""
-    sgmc.train("--lazy", "on", out="plain")
-    sgmc.train("--lazy", "on", *seeds, "--seed-weight", "0")
+    sgmc.train("--set", "lazy=on", out="plain")
+    sgmc.train("--set", "lazy=on", *seeds, "--seed-weight", "0")
     assert sgmc.topics_hash() == sgmc.topics_hash("plain")
     assert "love" in {topic["label"] for topic in topics(sgmc)}
 
 
 def test_seeded_lazy_runs_stopped_and_on_other_threads(sgmc, seeds):
-    how = (*seeds, "--lazy", "on", "--warm-up", "4")
+    how = (*seeds, "--set", "lazy=on", "--set", "warm-up=4")
     sgmc.train(*how, "--threads", "1", out="whole")
     sgmc.stop_midway(signal.SIGKILL, *how, "--checkpoint-every", "7")
     assert "resumes from iteration" in sgmc.train(*how, "--threads", "3").stderr

@@ -30,10 +30,10 @@ RUN = (
         "30",
         "--minibatch",
         "100",
-        "--warm-up",
-        "5",
+        "--set",
+        "warm-up=5",
     ),
-    *("--sample-every", "2", "--iterations", "60"),
+    *("--set", "sample-every=2", "--iterations", "60"),
 )
 
 

@@ -186,7 +186,7 @@ def typed(*words):
     ("line", "said"),
     [
         ("train built --algo best", "--algo"),
-        ("train built --model dpmm --keep-documents x", "--keep-documents"),
+        ("train built --model dpmm --set keep-documents=x", "--set keep-documents"),
         ("train built --preset sam-2016 --algo scir", "scir"),
         ("trian built", "train"),
         ("slurm --time 1h -- train built", "cannot write batch scripts"),

@@ -8,7 +8,7 @@ import pytest
 from .conftest import BIBLE, SMALL
 
 pytestmark = pytest.mark.cli
-CLUSTERS = (*SMALL, "--starts", "6")
+CLUSTERS = (*SMALL, "--set", "starts=6")
 
 
 def digest(run):
@@ -31,7 +31,7 @@ def test_a_stop_or_a_kill_in_a_short_chain_changes_nothing(sgmc):
 
 
 def test_it_is_said_how_training_begins(sgmc):
-    args = ("train", BIBLE, *SMALL, "--starts", "2", "--iterations", "1", "--out", "run")
+    args = ("train", BIBLE, *SMALL, "--set", "starts=2", "--iterations", "1", "--out", "run")
     said = sgmc(*args).stderr
     assert "first topics from 2 short chains of 24 iterations" in said
     assert "short chains" not in sgmc.train(out="random").stderr
@@ -46,7 +46,7 @@ def parts(run):
 def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
     """Red with: short chains that every start trains from the first on."""
     run = sgmc.folder / "run"
-    base = (*SMALL, "--iterations", "40", "--starts", "8", "--warm-up", "40")
+    base = (*SMALL, "--iterations", "40", "--set", "starts=8", "--set", "warm-up=40")
     for _ in range(3):  # none of these runs is refused for lack of progress
         before = parts(run)
         sgmc.kill_at("part.rename:3", "train", BIBLE, *base, "--out", "run")

@@ -28,12 +28,12 @@ STREAM = (
     "50",
     "--sweeps",
     "4",
-    "--warm-up",
-    "10",
+    "--set",
+    "warm-up=10",
     "--corpus-size",
     "1100",
-    "--shuffle-buffer",
-    "300",
+    "--set",
+    "shuffle-buffer=300",
 )
 
 
@@ -115,7 +115,7 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
 
 def test_options_of_streams_are_refused_where_they_mean_nothing(sgmc, text):
     for wrong, why in (
-        (("--shuffle-buffer", "10"), "requires --corpus-size"),
+        (("--set", "shuffle-buffer=10"), "requires --corpus-size"),
         (("--corpus-size", "10", "--epochs", "2"), "only once"),
         (("--corpus-size", "10", "--algo", "gibbs"), "does not apply to --algo gibbs"),
     ):

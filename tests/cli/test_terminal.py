@@ -51,7 +51,9 @@ def runs(tmp_path, monkeypatch):
     [
         ("sgmc to", [("plain", "topics")]),
         ("sgmc train --algo sgg", [("plain", "sggmc")]),
-        ("sgmc train --lazy ", [("plain", "auto"), ("plain", "on"), ("plain", "off")]),
+        ("sgmc train --numbers ", [("plain", "years"), ("plain", "keep"), ("plain", "drop")]),
+        ("sgmc train --set laz", [("plain", "lazy=")]),
+        ("sgmc train --set lazy=o", [("plain", "lazy=on"), ("plain", "lazy=off")]),
         ("sgmc train --vocab w", [("file", "w")]),
         ("sgmc train plai", [("file", "plai")]),
         ("sgmc corpus build d", [("file", "d")]),
@@ -116,7 +118,7 @@ def test_the_short_name_of_the_version():
 
 
 def test_runs_are_listed(sgmc, tmp_path):
-    begun = ("--starts", "1", "--iterations")
+    begun = ("--set", "starts=1", "--iterations")
     sgmc("train", "-k", "8", *begun, "20", "--out", "sgmc-runs/a", BIBLE)
     sgmc("train", "--chains", "2", "-k", "9", *begun, "5", "--out", "sgmc-runs/b", BIBLE)
     (tmp_path / "sgmc-runs" / "c").mkdir()
@@ -142,7 +144,7 @@ def test_a_folder_without_runs_is_told(sgmc):
 
 def test_the_first_lines_of_training_are_plain(sgmc):
     """Red with: memory, threads and the noise of minibatches before the corpus is named."""
-    short = ["train", "-k", "8", "--iterations", "60", "--starts", "1", BIBLE]
+    short = ["train", "-k", "8", "--iterations", "60", "--set", "starts=1", BIBLE]
     lines = [line.split("Z ", 1)[1] for line in sgmc(*short, "--out", "a").stderr.splitlines()]
     assert lines[0].startswith("bible: 1,071 training documents, 118 held out")
     assert lines[1].startswith("model lda with 8 topics")

@@ -34,7 +34,7 @@ def made(tmp_path_factory):
     (folder / "corpus.txt").write_text("\n".join(lines))
     for seed, name in enumerate("ab"):
         typed = ["train", str(folder / "corpus.txt"), "-k", str(K), "--iterations", "60", "-q"]
-        typed += ["--burn-in", "30", "--samples", "5", "--min-df", "1", "--max-df", "1.0"]
+        typed += ["--set", "burn-in=30", "--set", "samples=5", "--min-df", "1", "--max-df", "1.0"]
         typed += ["--seed", str(seed + 1), "--out", str(folder / name), "--stop-words", "none"]
         done = CliRunner().invoke(main, typed)
         assert done.exit_code == 0, done.output

@@ -15,12 +15,12 @@ from pysgrld.run import chains_of
 
 FAMILIES = {
     "lda": ("--algo", "gibbs", "-k", "4", "--chains", "2"),
-    "dlda": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0"),
+    "dlda": ("--layers", "4,3", "--algo", "tlasgr", "--set", "warm-up=0"),
     "dpmm": ("--model", "dpmm"),
     "sam": ("--model", "sam", "-k", "4"),
     "ovb": ("--algo", "ovb", "-k", "4"),
 }
-SAMPLES = ("--burn-in", "5", "--sample-every", "1")
+SAMPLES = ("--set", "burn-in=5", "--set", "sample-every=1")
 WORDS = [f"wörd{i}" for i in range(30)]
 
 

@@ -94,7 +94,7 @@ def sgmc(folder, *words):
 def folder(tmp_path_factory):
     """Two chains on the Bible, as the latest run of a folder."""
     place, data = tmp_path_factory.mktemp("recipes"), ROOT / "data"
-    options = "-k 8 --minibatch 100 --sweeps 4 --warm-up 20 --iterations 200 --chains 2 -q"
+    options = "-k 8 --minibatch 100 --sweeps 4 --set warm-up=20 --iterations 200 --chains 2 -q"
     table = ("--metadata", str(data / "chapters.bible.csv"))
     sgmc(place, "train", str(data / "docword.bible.txt.gz"), *table, *options.split())
     return place

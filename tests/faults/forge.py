@@ -48,10 +48,10 @@ KINDS: dict[str, list[str]] = {
         *command_line(**_SHORT, minibatch=None),
         "--alpha",
         "learn",
-        "--keep-documents",
-        "on",
+        "--set",
+        "keep-documents=on",
     ],
-    "top-words": [*command_line(**_SHORT), "--samples", "2", "--top-word-samples", "20"],
+    "top-words": [*command_line(**_SHORT), "--set", "samples=2", "--set", "top-word-samples=20"],
     "dlda": [*command_line(topics=None, **_SHORT), "--layers", "4,2"],
     "dpmm": [
         *command_line(topics=None, sweeps=None, warm_up=None, burn_in=20, iterations=60),

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import fork_server
+from command_words import last_of_each
 
 #: A run of some hundred milliseconds, with all files that a run can have.
 SMALL = (
@@ -19,12 +20,12 @@ SMALL = (
     "20",
     "--sweeps",
     "2",
-    "--warm-up",
-    "5",
-    "--sample-every",
-    "2",
-    "--samples",
-    "12",
+    "--set",
+    "warm-up=5",
+    "--set",
+    "sample-every=2",
+    "--set",
+    "samples=12",
     "--iterations",
     "60",
     "--threads",
@@ -105,7 +106,7 @@ class Forks:
 
     def train(self, out="run", *args):
         """Return the arguments of the small run."""
-        return "train", self.corpus, *SMALL, "--out", out, *args
+        return last_of_each(("train", self.corpus, *SMALL, "--out", out, *args))
 
 
 def wait_until(true, seconds=200.0):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import fork_server
+from command_words import typed
 from fork_server import SGMC
 
 from pysgrld.run import RunDirectory
@@ -40,8 +41,7 @@ def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=200, **o
     ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.
     """
     given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
-    typed = [word for name, v in given.items() if v is not None for word in (f"--{name}", str(v))]
-    command = ["train", "corpus.txt", "--out", out, *typed]
+    command = ["train", "corpus.txt", "--out", out, *typed(given)]
     if not ranks:
         ended = fork_server.shared().run([SGMC, *command], folder, text=True, seconds=timeout)
         return Ended(ended.returncode, ended.stdout + ended.stderr)

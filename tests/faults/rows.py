@@ -101,7 +101,7 @@ ROWS: dict[int, Row] = {
     48: Row(
         "malformed UTF-8, NUL, BOM, CRLF", "read, or 65 with file and line, or skipped and counted"
     ),
-    49: Row("a line without end", "65 at --max-line"),
+    49: Row("a line without end", "65 at --set max-line"),
     50: Row("empty files, documents and vocabularies", "65 with the cause, or trained"),
     51: Row("compressed bombs", "streamed, within the memory of any other file"),
     52: Row("truncated or damaged compressed files", "65; several members are read whole"),
@@ -122,7 +122,7 @@ ROWS: dict[int, Row] = {
         "a flipped bit of the sums of topics of one rank",
         "70, naming the rank; no checkpoint has it",
     ),
-    67: Row("a rank hangs", "70 after --rank-timeout on all others; intact"),
+    67: Row("a rank hangs", "70 after --set rank-timeout on all others; intact"),
     68: Row(
         "a rank sees no corpus, another one, or has an older processor",
         "66 or 78, naming the rank; or a note, and the same bits",

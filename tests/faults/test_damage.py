@@ -215,7 +215,7 @@ def test_the_state_of_another_run(copied, whole, trials, tmp_path):
     refused(copied, "bytes|SHA-256")
     shutil.copy(checkpoints(other)[0] / MANIFEST, newest / MANIFEST)
     done = train_command(copied, "--iterations", "45", code=78)
-    assert "--seed: 4 -> 3" in done.stderr
+    assert "seed: 4 -> 3" in done.stderr
     trials()
 
 

@@ -114,7 +114,7 @@ def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undis
     for trial in range(n):
         run = forks.folder / f"run-{trial}"
         point = rng.choice(["rename", "unlink", "rmdir"])
-        keep = ("--keep", str(rng.randint(1, 3)))
+        keep = ("--set", f"keep={rng.randint(1, 3)}")
         child = forks.start(
             *forks.train(run.name, *keep), fail=f"retention.{point}:kill:{rng.randint(1, 10)}"
         )

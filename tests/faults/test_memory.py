@@ -174,8 +174,8 @@ def peak_of(folder, *words):
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(("-k", "2500", "--starts", "1"), marks=pytest.mark.nightly),
-        ("-k", "400", "--starts", "8"),
+        pytest.param(("-k", "2500", "--set", "starts=1"), marks=pytest.mark.nightly),
+        ("-k", "400", "--set", "starts=8"),
     ],
     ids=str,
 )
@@ -188,7 +188,16 @@ def test_memory_is_no_more_than_planned(options, folder, trials):
     entries = [(d, 1 + w, 1) for d in range(1, 61) for w in range(d, d + 2000, 7)]
     corpus = docword(folder, 60, 2100, entries)
     command = ["train", corpus, *options, "--out", "run", "--threads", "1", "--iterations", "8"]
-    command += ["--warm-up", "2", "--burn-in", "2", "--sample-every", "2", "--exact-sweeps", "0"]
+    command += [
+        "--set",
+        "warm-up=2",
+        "--set",
+        "burn-in=2",
+        "--set",
+        "sample-every=2",
+        "--exact-sweeps",
+        "0",
+    ]
     peak, messages = peak_of(folder, *command, "--sweeps", "2", "-v")
     planned = float(re.search(r"needs about ([\d,]+) MB", messages)[1].replace(",", ""))
     assert peak < 1.08 * planned
@@ -204,7 +213,7 @@ def test_a_report_needs_no_more_memory_than_training(folder, trials):
     entries = [(d, 1 + w, 1) for d in range(1, 301) for w in range(d, 300_000, 5000)]
     corpus = docword(folder, 300, 300_000, entries)
     command = ["train", corpus, "-k", "50", "--out", "run", "--threads", "1", "--iterations", "4"]
-    training, _ = peak_of(folder, *command, "--starts", "1", "--exact-sweeps", "0", "-q")
+    training, _ = peak_of(folder, *command, "--set", "starts=1", "--exact-sweeps", "0", "-q")
     report, _ = peak_of(folder, "report", "run", "-o", "page.html", "-q")
     assert report < 1.1 * training
     trials()
@@ -335,8 +344,8 @@ def test_a_corpus_of_more_than_2_to_the_31_tokens(folder, trials):
         "1",
         "--sweeps",
         "2",
-        "--warm-up",
-        "1",
+        "--set",
+        "warm-up=1",
         "--iterations",
         "2",
         "--holdout",

@@ -8,8 +8,8 @@ from faults_runs import opened, train_command, write_corpus
 #: Samplers, and steps that they cannot follow: too long, or for exact transitions too short.
 STEPS = {
     "scir": "1e-40,1,0",
-    "scir --cir-rate natural": "1e-40,1,0",
-    "scir --lazy on": "1e-40,1,0",
+    "scir --set cir-rate=natural": "1e-40,1,0",
+    "scir --set lazy=on": "1e-40,1,0",
     "sgrld": "1000000,1,0",
     "tlasgr": "1000000,1,0",
     "tlfsgr": "1000000,1,0",

@@ -341,7 +341,7 @@ def test_a_launcher_that_is_killed_takes_all_ranks_with_it(folder, alone, trials
     ],
 )
 def test_an_error_of_one_rank_is_said_once_with_its_host(folder, act, code, message, trials):
-    """Red with: errors that the others are not told (they wait until --rank-timeout)."""
+    """Red with: errors that the others are not told (they wait until --set rank-timeout)."""
     ended = ranks.train(2, folder, act=(1, act, 5))
     assert ended.code == code, ended
     errors = [line for line in ended.said.splitlines() if "error" in line]
@@ -368,7 +368,7 @@ def test_an_error_of_the_one_who_writes_ends_the_others_who_wait(
     ended = ranks.train(2, folder, act=(0, act, 5), rank_timeout="60s")
     assert ended.code == code, ended
     assert message in ended.said
-    assert "--rank-timeout" not in ended.said
+    assert "--set rank-timeout" not in ended.said
     trials()
 
 
@@ -429,7 +429,7 @@ def test_a_rank_that_hangs_is_not_waited_for_without_end(folder, trials):
     ended = ranks.train(2, folder, rank_timeout="1h", act=(1, "sleep", 5))
     assert ended.code == 70, ended
     assert "rank 0 on " in ended.said
-    assert "--rank-timeout" in ended.said
+    assert "--set rank-timeout" in ended.said
     assert ranks.newest(folder / "run") == 4
     trials()
 

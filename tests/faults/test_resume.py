@@ -49,7 +49,7 @@ def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path,
     """Red with: a boundary that is left out of the configuration."""
     write_corpus(tmp_path / "corpus.txt")
     stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
-    with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):
+    with pytest.raises(MismatchError, match="boundary: reflect -> clip"):
         train_here(tmp_path, algo="tlasgr")
     trials()
 
@@ -61,11 +61,11 @@ def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path,
 @pytest.mark.parametrize(
     ("option", "value", "difference"),
     [
-        ("topics", "5", "--topics: 4 -> 5"),
+        ("topics", "5", "topics: 4 -> 5"),
         ("max-vocab", "20", "corpus: "),
-        ("algo", "sgrld", "--algo: scir -> sgrld"),
-        ("seed", "7", "--seed: 3 -> 7"),
-        ("eta", "0.2", "--eta: 0.05 -> 0.2"),
+        ("algo", "sgrld", "algo: scir -> sgrld"),
+        ("seed", "7", "seed: 3 -> 7"),
+        ("eta", "0.2", "eta: 0.05 -> 0.2"),
     ],
 )
 def test_another_configuration_is_refused_with_the_difference(

@@ -84,7 +84,7 @@ def test_a_signal_from_outside_is_answered_within_an_iteration(forks, trials, nu
 @pytest.mark.parametrize("number", STOPS)
 def test_the_real_command_ends_with_85(forks, trials, number):
     command = [Path(sys.executable).with_name("sgmc"), *map(str, forks.train("run", *ENDLESS))]
-    command += ["--starts", "1"]
+    command += ["--set", "starts=1"]
     run = forks.folder / "run"
     with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
@@ -105,7 +105,7 @@ def test_a_signal_after_the_end_changes_no_exit_code(forks, trials):
         "from pysgrld.cli import main\n"
         "main(sys.argv[1:])\n"
     )
-    command = [sys.executable, "-c", code, *map(str, forks.train("run")), "--starts", "1", "-q"]
+    command = [sys.executable, "-c", code, *map(str, forks.train("run")), "--set", "starts=1", "-q"]
     assert subprocess.run(command, cwd=forks.folder, check=False, timeout=120).returncode == 0
     trials()
 
@@ -181,7 +181,7 @@ def test_a_time_limit_is_kept(forks, trials, iteration, write):
 
     Red with: a limit that leaves no room for the last checkpoint.
     """
-    args = forks.train("run", *ENDLESS, "--starts", "1", "--time-limit", "100s")
+    args = forks.train("run", *ENDLESS, "--set", "starts=1", "--time-limit", "100s")
     child = forks.start(iteration, write, 0, 0.0, *args, call="own_clock")
     run = forks.folder / "run"
     end = ended_at(child)
@@ -197,7 +197,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
 
     Red with: no gap long enough to be one.
     """
-    args = forks.train("run", *ENDLESS, "--starts", "1", "--time-limit", "130s")
+    args = forks.train("run", *ENDLESS, "--set", "starts=1", "--time-limit", "130s")
     child = forks.start(0.1, 0.01, 30, 100.0, *args, call="own_clock")
     run = forks.folder / "run"
     assert ended_at(child) < 130.0
@@ -214,7 +214,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
 @pytest.mark.row(8)
 def test_the_signal_that_stops_and_the_exit_code_can_be_chosen(forks, undisturbed, trials):
     """For sites that send another signal, and queues that requeue on another code."""
-    args = forks.train("run", "--stop-signal", "USR2", "--requeue-exit-code", "99")
+    args = forks.train("run", "--set", "stop-signal=USR2", "--set", "requeue-exit-code=99")
     child = forks.start(30, [int(signal.SIGUSR2)], *args, call="signal_at")
     assert child.wait() == 99, child.stderr
     ended_by(forks.folder / "run", signal.SIGUSR2, 30)

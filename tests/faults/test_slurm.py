@@ -27,8 +27,8 @@ SGMC = str(Path(sys.executable).with_name("sgmc"))
 #: A run of some seconds.
 OPTIONS = [
     *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
-    *("--warm-up", "20", "--sample-every", "5"),
-    *("--starts", "1"),
+    *("--set", "warm-up=20", "--set", "sample-every=5"),
+    *("--set", "starts=1"),
 ]
 
 

@@ -143,7 +143,7 @@ def test_a_line_of_a_gigabyte_is_bounded_by_max_line(
     trials()
 
 
-TRAIN = ("-k", "2", "--iterations", "4", "--warm-up", "1", "--burn-in", "1", "--quiet")
+TRAIN = ("-k", "2", "--iterations", "4", "--set", "warm-up=1", "--set", "burn-in=1", "--quiet")
 REFUSED = {
     "empty file": ("", (), "empty file"),
     "empty documents": ("\n\n \n\t\n", (), "no document has a word"),

@@ -23,19 +23,21 @@ import numpy as np
 HASHES = Path(__file__).parent / "golden.json"
 
 _BASE = (
-    "--iterations 24 --warm-up 6 --burn-in 8 --sample-every 4 --minibatch 30 --sweeps 4 "
-    "--holdout 20 --samples 10"
+    "--iterations 24 --set warm-up=6 --set burn-in=8 --set sample-every=4 --minibatch 30 --sweeps 4 "
+    "--holdout 20 --set samples=10"
 )
-_WHOLE = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
-_FITTED = "--iterations 24 --sample-every 4 --minibatch 30 --holdout 20"
-_MIXED = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
+_WHOLE = "--iterations 24 --set burn-in=8 --set sample-every=4 --holdout 20 --set samples=10"
+_FITTED = "--iterations 24 --set sample-every=4 --minibatch 30 --holdout 20"
+_MIXED = "--iterations 24 --set burn-in=8 --set sample-every=4 --holdout 20 --set samples=10"
 #: What mixtures did by default in 0.1.0.
-_OLDER_MIXTURE = "--dp-conc sticks --dp-swaps off --dp-start 20"
+_OLDER_MIXTURE = "--set dp-conc=sticks --set dp-swaps=off --set dp-start=20"
 _SPHERICAL = (
-    "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10 -k 5 --alpha 1.2 --kappa 900 "
-    "--sigma 300 --kappa0 200 --step-size 0.005,5,0.5"
+    "--iterations 24 --set burn-in=8 --set sample-every=4 --holdout 20 --set samples=10 -k 5 "
+    "--alpha 1.2 --kappa 900 --set sigma=300 --set kappa0=200 --step-size 0.005,5,0.5"
 )
-_PRESET = "--iterations 12 --burn-in 4 --sample-every 4 --minibatch 30 --holdout 20 --sweeps 6"
+_PRESET = (
+    "--iterations 12 --set burn-in=4 --set sample-every=4 --minibatch 30 --holdout 20 --sweeps 6"
+)
 
 #: Options of ``sgmc train`` by the name of a case.
 RUNS = {
@@ -47,14 +49,14 @@ RUNS = {
     "lda-cgs": f"--algo cgs -k 7 {_WHOLE}",
     "lda-ovb": f"--algo ovb -k 7 {_FITTED}",
     "lda-hsvg": f"--algo hsvg -k 7 --sweeps 4 {_FITTED}",
-    "lda-scir-lazy": f"--lazy on -k 7 {_BASE}",
-    "lda-scir-natural": f"--cir-rate natural -k 7 {_BASE}",
+    "lda-scir-lazy": f"--set lazy=on -k 7 {_BASE}",
+    "lda-scir-natural": f"--set cir-rate=natural -k 7 {_BASE}",
     "lda-scir-log": f"--eta 0.005 -k 7 {_BASE}",
-    "lda-scir-natural-log": f"--cir-rate natural --eta 0.005 -k 7 {_BASE}",
-    "lda-scir-sampled": f"--counts sampled -k 7 {_BASE}",
+    "lda-scir-natural-log": f"--set cir-rate=natural --eta 0.005 -k 7 {_BASE}",
+    "lda-scir-sampled": f"--set counts=sampled -k 7 {_BASE}",
     "lda-scir-active": f"-k 140 {_BASE}",
     "lda-scir-learned": f"--alpha learn --eta learn -k 7 {_BASE}",
-    "lda-scir-learned-lazy": f"--alpha learn --eta learn --lazy on -k 140 {_BASE}",
+    "lda-scir-learned-lazy": f"--alpha learn --eta learn --set lazy=on -k 140 {_BASE}",
     "lda-cgs-learned": f"--alpha learn --eta learn --algo cgs -k 7 {_WHOLE}",
     "lda-gibbs-many": f"--algo gibbs -k 140 {_WHOLE}",
     "lda-defaults": "-k 100 --iterations 60 --holdout 20",
@@ -67,21 +69,22 @@ RUNS = {
     "dlda-gibbs": f"--layers 9,5 --algo gibbs {_WHOLE}",
     "dlda-three": f"--layers 9,5,3 --eta 0.1,0.05,0.2 --link binary {_BASE}",
     "dlda-one": f"--algo tlasgr -k 9 {_BASE}",
-    "lda-tlasgr-reflect": f"--model lda --algo tlasgr --boundary reflect -k 7 {_BASE}",
+    "lda-tlasgr-reflect": f"--model lda --algo tlasgr --set boundary=reflect -k 7 {_BASE}",
     "dpmm-gibbs": f"--model dpmm --algo gibbs {_MIXED}",
     "dpmm-gibbs-sticks": f"--model dpmm --algo gibbs {_OLDER_MIXTURE} {_MIXED}",
     "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",
     "dpmm-sgrld": f"--model dpmm --algo sgrld --minibatch 60 {_MIXED}",
-    "dpmm-scir-reuse": f"--model dpmm --dp-reuse on --dp-swaps off --dp-start 9 --minibatch 60 {_MIXED}",
+    "dpmm-scir-reuse": "--model dpmm --set dp-reuse=on --set dp-swaps=off --set dp-start=9 "
+    f"--minibatch 60 {_MIXED}",
     **{
-        f"sam-{algo}": f"--model sam --algo {algo} --minibatch 30 --friction 0.2 --sweeps 8 "
-        f"--kept-sweeps 4 --noise-estimate {noisy} {_SPHERICAL}"
+        f"sam-{algo}": f"--model sam --algo {algo} --minibatch 30 --set friction=0.2 --sweeps 8 "
+        f"--set kept-sweeps=4 --set noise-estimate={noisy} {_SPHERICAL}"
         for algo, noisy in (("sggmc", "on"), ("gsgnht", "off"))
     },
-    "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-parametrisation flat {_SPHERICAL}",
-    "dtm-sgld": f"--model dtm --time when --slices 4 --starts 1 -k 5 {_BASE}",
-    "dtm-exact": f"--time when --slices 4 --starts 1 --exact-sweeps 24 -k 5 {_BASE}",
-    "dtm-mala": f"--time when --algo mala --drift 0.3 --starts 3 -k 5 {_WHOLE}",
+    "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --set theta-parametrisation=flat {_SPHERICAL}",
+    "dtm-sgld": f"--model dtm --time when --slices 4 --set starts=1 -k 5 {_BASE}",
+    "dtm-exact": f"--time when --slices 4 --set starts=1 --exact-sweeps 24 -k 5 {_BASE}",
+    "dtm-mala": f"--time when --algo mala --set drift=0.3 --set starts=3 -k 5 {_WHOLE}",
     "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
     "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",
     "preset-dlda-2017": f"--preset dlda-2017 --layers 9,5 {_PRESET}",
@@ -92,9 +95,9 @@ RUNS = {
 
 #: All of LDA begin at random but for one.
 RUNS = {
-    name: f"{given} --starts 1" if name.startswith("lda-") else given
+    name: f"{given} --set starts=1" if name.startswith("lda-") else given
     for name, given in RUNS.items()
-} | {"lda-starts": f"--starts 3 -k 7 {_BASE}"}
+} | {"lda-starts": f"--set starts=3 -k 7 {_BASE}"}
 
 #: Arrays of a checkpoint that are scores of held-out documents.
 _SCORES = {"posterior.history", "density.total", "density.better"}

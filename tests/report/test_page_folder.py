@@ -41,10 +41,10 @@ def run(tmp_path_factory):
         "2",
         "--iterations",
         "60",
-        "--starts",
-        "1",
+        "--set",
+        "starts=1",
     ]
-    typed += ["--burn-in", "10", "--max-df", "1.0", "--holdout", "20", "-q"]
+    typed += ["--set", "burn-in=10", "--max-df", "1.0", "--holdout", "20", "-q"]
     done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
     assert done.exit_code == 0, done.output
     return folder / "run"

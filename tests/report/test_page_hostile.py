@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 from click.testing import CliRunner
+from command_words import typed
 from report.made import HOSTILE, KINDS
 from report.opened import Opened
 
@@ -107,8 +108,7 @@ def test_a_real_run_on_hostile_documents_is_shown_and_harms_nothing(browser, tmp
     corpus.write_text("\n".join(lines))
     options = {"topics": 2, "iterations": 120, "warm-up": 5, "min-df": 1, "max-df": 1.0}
     options |= {"out": str(tmp_path / "run"), "meta-field": "__proto__", "threads": 1}
-    typed = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    done = CliRunner().invoke(main, ["train", "-q", *typed, str(corpus)])
+    done = CliRunner().invoke(main, ["train", "-q", *typed(options), str(corpus)])
     assert done.exit_code == 0, done.output
     page = tmp_path / "report.html"
     page.write_bytes(report(tmp_path / "run").html)

@@ -1,4 +1,4 @@
-"""``--keep-documents on``: documents that go on, the whole corpus in each iteration.
+"""The setting ``keep-documents``: documents that go on, the whole corpus in each iteration.
 
 docs/internals/mathematics.md, "Nine tokens".
 """

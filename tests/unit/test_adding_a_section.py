@@ -83,8 +83,17 @@ def run(tmp_path_factory):
     rng = np.random.default_rng(0)
     lines = [" ".join(f"w{w}" for w in rng.integers(0, 40, 30)) for _ in range(60)]
     (folder / "corpus.txt").write_text("\n".join(lines))
-    typed = ["train", str(folder / "corpus.txt"), "-k", "3", "--iterations", "30", "--burn-in", "4"]
-    typed += ["--sample-every", "1", "--min-df", "1", "--max-df", "1.0", "-q"]
+    typed = [
+        "train",
+        str(folder / "corpus.txt"),
+        "-k",
+        "3",
+        "--iterations",
+        "30",
+        "--set",
+        "burn-in=4",
+    ]
+    typed += ["--set", "sample-every=1", "--min-df", "1", "--max-df", "1.0", "-q"]
     done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
     assert done.exit_code == 0, done.output
     return folder / "run"

@@ -84,7 +84,7 @@ def test_without_mpi4py_a_line_says_what_to_install(monkeypatch):
 
 
 def test_a_timeout_of_ranks_without_ranks_is_refused():
-    done = CliRunner().invoke(main, ["train", "--rank-timeout", "3m", "corpus.txt"])
+    done = CliRunner().invoke(main, ["train", "--set", "rank-timeout=3m", "corpus.txt"])
     assert done.exit_code == 2
     assert "requires --mpi" in done.stderr
 
@@ -104,5 +104,5 @@ def test_a_watch_ends_a_process_that_waits_for_too_long_and_no_other(monkeypatch
             time.sleep(0.01)
     assert ended == [70]
     assert "rank 1 on n2 has waited" in said[0]
-    assert "--rank-timeout" in said[-1]
+    assert "--set rank-timeout" in said[-1]
     assert looks.seconds > 0.3

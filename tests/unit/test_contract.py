@@ -18,7 +18,7 @@ from pysgrld.corpus.minibatches import Epochs, choose_documents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.score import pooled
-from pysgrld.models.options import OPTIONS, PRESETS, check_usage, kind_of
+from pysgrld.models.options import OPTIONS, PRESETS, as_typed, check_usage, kind_of
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve, restored
 from pysgrld.models.table import MODELS, all_models, model_of
@@ -238,10 +238,10 @@ def test_a_family_is_what_the_protocol_wants(name):
 def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name):
     help_text = CliRunner().invoke(main, ["train", "--help-all"], prog_name="sgmc").output
     for option in model_of(name).options:
-        assert f"--{option} " in help_text
+        assert (f" {option}=" if OPTIONS[option].setting else f"--{option} ") in help_text
         for other in [m for m in MODELS if option not in model_of(m).options]:
             value = OPTIONS[option].default
-            with pytest.raises(UsageError, match=f"--{option} does not apply to --"):
+            with pytest.raises(UsageError, match=f"^{as_typed(option)} does not apply to --"):
                 check_usage({"model": other, option: value})
 
 

@@ -236,7 +236,7 @@ def test_header_options_are_about_metadata(read, folder, tmp_path):
     table.write_text("Our letters\nas of May\nfile;place\nsp_1990;Bonn\nsp_1995;Kiel\n")
     assert read(folder / "a", metadata=str(table), header_line=3)[0]["place"] == ["Bonn", "Kiel"]
     table.write_text("Bonn\nKiel\n")
-    kept, _ = read(folder / "a", metadata=str(table), no_header=True)
+    kept, _ = read(folder / "a", metadata=str(table), header_line=0)
     assert kept["column1"] == ["Bonn", "Kiel"]
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -202,7 +202,7 @@ BAD = {
     ),
     "none.docx": (lambda: b"PK\x03\x04nothing", "this is not a Word document, or it is damaged"),
     "locked.docx": (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "protected by a password"),
-    "bomb.docx": (bomb, r"unpacks to 1\d+ bytes, more than 500000; allow more with --max-line"),
+    "bomb.docx": (bomb, r"unpacks to 1\d+ bytes, more than 500000; allow more with --set max-line"),
     "cut.pdf": (lambda: pdf_document("a text")[:60], "this is not a PDF, or it is damaged"),
     "none.pdf": (lambda: b"nothing", "this is not a PDF, or it is damaged"),
     "locked.pdf": (lambda: pdf_document("a text", password="x"), "protected by a password"),

@@ -119,10 +119,10 @@ def test_a_table_without_a_header_loses_no_document(reader, separator, header):
 
 
 def test_no_header_may_be_asked_for(reader):
-    corpus = reader("x.csv", "mice,1\nbirds,2\n", no_header=True, text_field="column1")
+    corpus = reader("x.csv", "mice,1\nbirds,2\n", header_line=0, text_field="column1")
     assert corpus.about.texts(every(corpus)) == ["mice", "birds"]
-    with pytest.raises(UsageError, match="contradict"):
-        CorpusOptions(no_header=True, header_line=2)
+    with pytest.raises(UsageError, match="--header-line -1: give the number of a line, or 0"):
+        CorpusOptions(header_line=-1)
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,12 @@ def test_a_folder_of_json_or_xml_alone_is_read(suffix, tmp_path):
 
 
 def test_text_with_tabs_is_a_table_without_names_if_a_person_says_so(tmp_path):
-    """Red with: --no-header without effect on .txt, so that names and labels are words."""
+    """Red with: --header-line none without effect on .txt, so that names and labels are words."""
     lines = [
         f"doc{i}\tlabel{i % 2}\tmice sleep in winter and birds fly over the sea" for i in range(4)
     ]
     (tmp_path / "x.txt").write_text("\n".join(lines) + "\n")
-    corpus = build(tmp_path, tmp_path / "x.txt", no_header=True)
+    corpus = build(tmp_path, tmp_path / "x.txt", header_line=0)
     assert "label0" not in corpus.vocabulary
     assert corpus.documents == 4
 

@@ -62,7 +62,7 @@ def test_an_array_may_be_in_another_encoding(tmp_path):
             "element 2: no field 'text' .the object has 'body'; choose",
         ),
         ('[{"text": "a b"}, 3]', "element 2: JSON, but not an object"),
-        ('["a b", "' + "c d " * 500 + '"]', r"element 2: more than 1000 bytes \(--max-line\)"),
+        ('["a b", "' + "c d " * 500 + '"]', r"element 2: more than 1000 bytes \(--set max-line\)"),
         ('["a b", [5]]', "element 2: JSON, but not an object"),
         ('[{"text": "a b"}, {"text": 3}]', "element 2: field 'text' is not a string"),
     ],

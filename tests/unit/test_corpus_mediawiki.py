@@ -155,7 +155,7 @@ def test_batches_are_about_a_megabyte_and_lines_are_those_of_pages(tmp_path):
 def test_a_page_above_the_limit_is_a_bad_document(tmp_path):
     text = dump(page("a"), page("b" * 3000), page("c"))
     with pytest.raises(
-        CorpusError, match=r"x\.xml:3: the page has more than 2000 bytes .*--max-line"
+        CorpusError, match=r"x\.xml:3: the page has more than 2000 bytes .*--set max-line"
     ):
         read(tmp_path, text, max_line=2000)
     found = read(tmp_path, text, max_line=2000, skip=True)

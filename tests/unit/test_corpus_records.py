@@ -180,7 +180,7 @@ def test_damage_is_told_in_a_line(tmp_path, read, name):
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, read):
     path = works(tmp_path, "xlsx")
-    with pytest.raises(CorpusError, match="allow more with --max-input"):
+    with pytest.raises(CorpusError, match="allow more with --set max-input"):
         read(path, max_input=path.stat().st_size + 1)
 
 

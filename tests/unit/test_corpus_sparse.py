@@ -358,7 +358,7 @@ def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_pa
     parts = CSR | {"data": np.ones(10**6, np.int8), "indices": np.zeros(10**6, np.int8)}
     path = arrays(tmp_path / "in" / "x.npz", **parts)
     with pytest.raises(
-        CorpusError, match=r"unpacks to 2000.* bytes, more than --max-input 1000000"
+        CorpusError, match=r"unpacks to 2000.* bytes, more than --set max-input=1000000"
     ):
         read(path, max_input=10**6)
 

@@ -357,7 +357,7 @@ def test_parquet_on_standard_input_is_refused_with_advice(standard_input, tmp_pa
 def test_texts_that_unpack_to_more_than_max_input_are_refused(table):
     pa = pytest.importorskip("pyarrow")
     path = table(pa.array([f"aa{i} " * 50 for i in range(10_000)]))
-    with pytest.raises(CorpusError, match="more than --max-input 1000000"):
+    with pytest.raises(CorpusError, match="more than --set max-input=1000000"):
         read(path, max_input=10**6)
 
 

@@ -74,7 +74,7 @@ def test_a_model_that_was_saved_reads_documents_alike(fitted, tmp_path):
         ([[np.nan, 1.0]], {}, UsageError, "NaN or infinity"),
         ([[np.inf, 0.5]], {}, UsageError, "NaN or infinity"),
         (np.zeros((3, 4)), {}, UsageError, "every document is empty"),
-        (np.ones((5, 4)), {}, CorpusError, "use weighting tf"),
+        (np.ones((5, 4)), {}, CorpusError, "use weighting=tf"),
         (
             np.ones((5, 1)),
             {"weighting": "tf"},

@@ -98,7 +98,7 @@ def test_a_run_older_than_swaps_goes_on_without_them_or_is_another():
     assert settings_of(MixtureOptions.of(old["options"])).swaps is False
     without, with_them = (identity({"options": options(dp_swaps=s).plain()}) for s in ("off", "on"))
     assert identity(old).digest == without.digest
-    assert differences(identity(old).fields, with_them.fields) == ["--dp-swaps: none -> on"]
+    assert differences(identity(old).fields, with_them.fields) == ["dp-swaps: none -> on"]
 
 
 def test_an_iteration_has_words_of_the_vocabulary_and_the_decayed_step(monkeypatch):

@@ -207,5 +207,5 @@ def test_slim_samples_are_kept_where_few_full_ones_fit(words, given, kept):
 
 @pytest.mark.parametrize("model", ["dpmm", "sam"])
 def test_components_and_directions_have_no_slim_samples(model):
-    with pytest.raises(UsageError, match="--top-word-samples"):
+    with pytest.raises(UsageError, match="--set top-word-samples"):
         check_usage({"model": model, "top-word-samples": 5})

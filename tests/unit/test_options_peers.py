@@ -14,7 +14,8 @@ from pysgrld.models.table import MODELS
 from pysgrld.options.peers import MODELS_OF_PEERS, PEERS, peer, spelt
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text("utf-8")
-TRAIN = {name for param in main.get_command(None, "train").params for name in param.opts}
+_COMMAND = main.get_command(None, "train")
+TRAIN = {name for param in _COMMAND.params for name in param.opts}
 
 
 def said(*typed):
@@ -36,7 +37,7 @@ def test_a_word_leads_to_what_is_there_and_is_no_word_of_ours(row):
     assert f"--{row.name}" not in TRAIN
     assert row.name not in COMMANDS
     if row.here.startswith("--"):
-        assert row.here in TRAIN
+        assert row.here in TRAIN | {f"--set {name}" for name in _COMMAND.settings}
     elif row.here:
         tool, *words = row.here.split()
         command = main.get_command(None, words.pop(0))

@@ -41,14 +41,14 @@ def put(folder, content):
 def test_lines_and_json_are_read_in_their_order(tmp_path, content):
     found = read_seed_words(put(tmp_path, content))
     assert found == (("sport", ("team", "game*")), ("outer space", ("nasa", "orbit")))
-    assert spelled("--seed-words", found) == "sport: team game*; outer space: nasa orbit"
+    assert spelled("seed-words", found) == "sport: team game*; outer space: nasa orbit"
 
 
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
         ("phrases", ["new york"], "1 phrase ("),
-        ("--phrases", ("new york", "red wine"), "2 phrases ("),
+        ("phrases", ("new york", "red wine"), "2 phrases ("),
         ("seed-words", [["sport", [["team", 3]]]], "sport: team"),
         ("seed-words", [["sport"]], [["sport"]]),  # of a record that is damaged
         ("eta", (0.1,), (0.1,)),

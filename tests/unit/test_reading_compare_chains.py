@@ -309,7 +309,7 @@ def test_runs_of_another_configuration_are_refused(places):
     plant(places[0], draws(base(), 0), 1)
     plant(places[1], draws(base(), 1), 2, alpha=0.7)
     with pytest.raises(
-        MismatchError, match=r"(?s)differ in configuration or corpus.*--alpha: .* -> 0.7"
+        MismatchError, match=r"(?s)differ in configuration or corpus.*alpha: .* -> 0.7"
     ):
         diagnose(*places[:2])
 
@@ -320,7 +320,7 @@ def test_what_sgmc_chose_for_another_seed_is_no_other_configuration(places):
     plant(places[1], draws(base(), 1), 2, chosen={"sample-every": 7, "lazy": "on"})
     plant(places[2], draws(base(), 1), 3, **{"sample-every": 7})
     assert diagnose(*places[:2]).chains == 2
-    with pytest.raises(MismatchError, match="--sample-every"):
+    with pytest.raises(MismatchError, match="sample-every: "):
         diagnose(places[0], places[2])
 
 

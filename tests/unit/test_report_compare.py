@@ -318,7 +318,17 @@ def trained(tmp_path_factory):
     newer = [re.sub(r"\bsea2\b", "tide", re.sub(r"\bsea1\b", "ocean", line)) for line in lines]
     (folder / "new.txt").write_text("\n".join(newer))
     (folder / "other.txt").write_text("un deux trois quatre cinq\n" * 20)
-    usual = ["--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q"]
+    usual = [
+        "--algo",
+        "gibbs",
+        "--set",
+        "burn-in=20",
+        "--iterations",
+        "60",
+        "--max-df",
+        "1.0",
+        "-q",
+    ]
     for name, corpus, k in (("a", "old", 2), ("b", "old", 3), ("c", "new", 3), ("d", "other", 2)):
         out = ["-k", str(k), "--out", f"{folder / name}"]
         with pytest.raises(SystemExit) as ended:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.report.halves import Coverage, _Bounds
 
-TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--starts", "1", "-k", "3"]
+TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--set", "starts=1", "-k", "3"]
 TRAIN += ["--holdout", "20", "--iterations", "40", "--exact-sweeps", "60", "--threads", "1", "-q"]
 
 

@@ -21,12 +21,12 @@ from pysgrld.report.making import report
 from pysgrld.report.reported_run import PageRequest, ReportedRun
 from pysgrld.report.sections import documents
 
-SAMPLES = ("--burn-in", "5", "--sample-every", "1")
+SAMPLES = ("--set", "burn-in=5", "--set", "sample-every=1")
 KINDS = {
     "lda": ("-k", "4", "--keep-text", "none", *SAMPLES),
     "texts": ("-k", "4", "--keep-text", "all", *SAMPLES),
     "chains": ("-k", "4", "--chains", "2", "--threads", "2", *SAMPLES),
-    "deep": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0", *SAMPLES),
+    "deep": ("--layers", "4,3", "--algo", "tlasgr", "--set", "warm-up=0", *SAMPLES),
     "mixture": ("--model", "dpmm", "--algo", "gibbs", *SAMPLES),
     "directions": ("--model", "sam", "-k", "4", *SAMPLES),
     "approximation": ("--algo", "ovb", "-k", "4"),

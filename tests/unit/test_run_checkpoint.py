@@ -255,7 +255,7 @@ def test_another_configuration_is_a_mismatch_with_its_difference(
     with pytest.raises(MismatchError) as caught:
         RunDirectory.open(run.path).load_checkpoint(required=False)
     assert caught.value.exit_code == 78
-    assert str(caught.value).splitlines()[1:] == [f"  --{option}: {old} -> {value}"]
+    assert str(caught.value).splitlines()[1:] == [f"  {option}: {old} -> {value}"]
 
 
 def test_the_checkpoint_of_another_run_is_a_mismatch(run: RunDirectory, tmp_path: Path) -> None:

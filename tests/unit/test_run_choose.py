@@ -184,10 +184,10 @@ def test_a_finished_run_goes_on_under_another_budget(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"topics": 3}, "  --topics: 2 -> 3"),
+        ({"topics": 3}, "  topics: 2 -> 3"),
         ({"fingerprint": "xyz"}, "  corpus: abc -> xyz"),
-        ({"eta": 0.1}, "  --eta: none -> 0.1"),
-        ({"topics": None}, "  --topics: 2 -> none"),
+        ({"eta": 0.1}, "  eta: none -> 0.1"),
+        ({"topics": None}, "  topics: 2 -> none"),
     ],
 )
 def test_out_with_another_configuration_is_refused_with_the_difference(
@@ -211,9 +211,9 @@ def test_all_differences_are_listed(tmp_path: Path) -> None:
     with pytest.raises(MismatchError) as caught:
         choose(tmp_path, out=tmp_path / "run", topics=9, seed=1, fingerprint="q")
     assert str(caught.value).splitlines()[1:] == [
-        "  --seed: none -> 1",
-        "  --topics: 2 -> 9",
         "  corpus: abc -> q",
+        "  seed: none -> 1",
+        "  topics: 2 -> 9",
     ]
 
 
@@ -378,10 +378,10 @@ def test_what_may_change_is_said_by_the_configuration_alone(tmp_path: Path) -> N
     make(tmp_path / "run", threads=1)
     candidate = find_run(out=tmp_path / "run", root=tmp_path, name=NAME, resume="auto")
     wanted = config(threads=2) | {"free": ["iterations"]}
-    with pytest.raises(MismatchError, match="--threads: 1 -> 2"):
+    with pytest.raises(MismatchError, match="threads: 1 -> 2"):
         decide(candidate, wanted, resume="auto")
     del wanted["free"]
-    with pytest.raises(MismatchError, match="--threads: 1 -> 2"):
+    with pytest.raises(MismatchError, match="threads: 1 -> 2"):
         decide(candidate, wanted, resume="auto")
 
 
@@ -402,14 +402,14 @@ def with_reading(found: dict[str, Any], reading: dict[str, Any]) -> dict[str, An
 @pytest.mark.parametrize(
     ("changed", "line"),
     [
-        ({"min-df": 3}, "--min-df: 2 -> 3"),
-        ({"max-vocab": 10}, "--max-vocab: none -> 10"),
-        ({"holdout": 10}, "--holdout: 9 -> 10"),
+        ({"min-df": 3}, "min-df: 2 -> 3"),
+        ({"max-vocab": 10}, "max-vocab: none -> 10"),
+        ({"holdout": 10}, "holdout: 9 -> 10"),
         (
             {"stop-words": english(310)},
-            "--stop-words: english (302 words, 00000000) -> english (310 words, 00000000)",
+            "stop-words: english (302 words, 00000000) -> english (310 words, 00000000)",
         ),
-        ({"stop-words": []}, "--stop-words: english (302 words, 00000000) -> none"),
+        ({"stop-words": []}, "stop-words: english (302 words, 00000000) -> none"),
     ],
 )
 def test_a_release_with_other_defaults_is_refused_by_their_names(

@@ -156,7 +156,7 @@ def test_free_options_may_change_and_identity_stays(run: RunDirectory) -> None:
 
 def test_an_option_that_is_not_free_cannot_be_changed(run: RunDirectory) -> None:
     before = (run.path / "config.json").read_bytes()
-    with pytest.raises(CheckpointError, match="--topics: 2 -> 3"):
+    with pytest.raises(CheckpointError, match="topics: 2 -> 3"):
         run.update_free({"topics": 3})
     assert (run.path / "config.json").read_bytes() == before
 

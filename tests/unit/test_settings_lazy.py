@@ -66,7 +66,7 @@ def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
 )
 def test_on_is_refused_where_rows_cannot_be_lazy(given):
     request = Request(["-"], Choices(given | {"lazy": "on"}))
-    with pytest.raises(UsageError, match="--lazy"):
+    with pytest.raises(UsageError, match="--set lazy"):
         request.choices.check()
 
 

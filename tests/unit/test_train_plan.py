@@ -81,7 +81,7 @@ def test_a_run_without_a_name_is_called_after_its_corpus_and_its_sampler(given, 
 
 
 def test_a_sampler_that_cannot_do_what_is_asked_is_refused_before_anything_is_read():
-    with pytest.raises(UsageError, match="--lazy does not apply to --algo sgrld"):
+    with pytest.raises(UsageError, match="--set lazy does not apply to --algo sgrld"):
         Choices({"algo": "sgrld", "lazy": "on"}).check()
 
 
@@ -224,7 +224,7 @@ def test_a_run_from_before_numbers_were_left_out_is_told_by_the_option(plan_of):
     before = copy.deepcopy(dict(kept.config))
     del before["corpus"]["reading"]["numbers"], before["options"]["numbers"]
     had, wanted = identities(before, now.config, ())
-    assert "--numbers: keep -> years" in differences(had, wanted)
+    assert "numbers: keep -> years" in differences(had, wanted)
     had, wanted = identities(before, kept.config, ())
     assert not differences(had, wanted)
 
@@ -238,4 +238,4 @@ def test_another_default_of_a_release_is_another_vocabulary_and_not_the_stored_o
     again, _ = plan_of({"holdout": 6}, first.corpus.path)
     assert (first.corpus.words, again.corpus.words) == (6, 3)
     had, wanted = identities(first.config, again.config, ())
-    assert "--max-vocab: 100000 -> 3" in differences(had, wanted)
+    assert "max-vocab: 100000 -> 3" in differences(had, wanted)

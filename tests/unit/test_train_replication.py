@@ -13,7 +13,7 @@ from pysgrld.reading.find_runs import open_run
 from pysgrld.train.replication import Replication, replicate_topics
 
 TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--exact-sweeps", "0"]
-TRAIN += ["--holdout", "20", "--iterations", "150", "--starts", "1", "--threads", "1", "-q"]
+TRAIN += ["--holdout", "20", "--iterations", "150", "--set", "starts=1", "--threads", "1", "-q"]
 
 
 @pytest.fixture(scope="module")

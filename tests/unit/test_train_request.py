@@ -57,10 +57,10 @@ def refusal(given):
     ("option", "value", "said"),
     [
         ("stop-words", "none", "(1 word, "),
-        ("min-df", 3, "--min-df: 1 -> 3"),
-        ("max-vocab", 3, "--max-vocab: 100000 -> 3"),
+        ("min-df", 3, "min-df: 1 -> 3"),
+        ("max-vocab", 3, "max-vocab: 100000 -> 3"),
         ("token-pattern", "[a-z]+", "-> [a-z]+"),
-        ("encoding", "latin-1", "--encoding: utf-8 -> latin-1"),
+        ("encoding", "latin-1", "encoding: utf-8 -> latin-1"),
     ],
 )
 def test_an_option_of_reading_that_is_typed_is_compared(run_in, tmp_path, option, value, said):

@@ -338,7 +338,7 @@ FORMATS = (
     TEXT,
 )
 
-#: Format of text if the user gives --no-header or --header-line, and so declares it to be a table.
+#: Format of text if the user gives --header-line, and so declares it to be a table.
 TABLE = FORMATS[-2]
 #: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: the suffixes that do not
 #: identify a format. `PREFIXES`: all prefixes of file names.

@@ -88,7 +88,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     Raises
     ------
     CorpusError
-        If the file is damaged or cut off, or an article is longer than --max-line.
+        If the file is damaged or cut off, or an article is longer than the setting ``max-line``.
     """
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
@@ -117,7 +117,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
             if size > limit + _PIECE:
                 raise CorpusError(
                     f"an article has more than {limit} bytes, or no end tag; correct the file, or "
-                    "allow longer articles with --max-line",
+                    "allow longer articles with --set max-line=SIZE",
                     source.label,
                 )
         parser.close()

@@ -163,7 +163,7 @@ class _RecordLines:
             raise BadDocument(
                 "line too long",
                 f"the record has more than {self.limit} bytes, or a quotation mark that is never "
-                "closed; allow longer records with --max-line",
+                "closed; allow longer records with --set max-line=SIZE",
             )
         return line
 
@@ -197,7 +197,7 @@ def _records(
                 (reason for piece, reason in _REASONS.items() if piece in str(error)), error
             )
             advice = (
-                " (--quote none reads quotation marks as plain characters)"
+                " (--set quote=none reads quotation marks as plain characters)"
                 if "quote" in str(reason)
                 else ""
             )
@@ -217,7 +217,7 @@ def _records(
                     reason = (
                         f"a quotation mark opens a field here and is closed in line {last}, "
                         f"but each line between looks like a record of {lines.fields} fields "
-                        "(--quote none reads quotation marks as plain characters)"
+                        "(--set quote=none reads quotation marks as plain characters)"
                     )
                     yield BadDocument("open quote", reason), first
                     continue
@@ -269,7 +269,7 @@ def _names(
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
-    if options.header_line is not None:
+    if options.header_line:
         above = above._replace(lines=options.header_line - 1)
     elif above.lines and above.separator is None:
         skipped = source.head.split(b"\n")[: above.lines]
@@ -284,7 +284,7 @@ def _names(
         separators = (above.separator,)
     delimiter, names = _header(lines, fields, source, separators, quoted=quoted)
     lines.header = lines.number - len(lines.record)
-    if of_texts and not options.no_header and options.header_line is None:
+    if of_texts and options.header_line is None:
         head = b"\n".join(source.head.split(b"\n")[lines.number - 1 :])
         rows = [
             list(row.values()) for row in of_delimited(head, delimiter, numbered_names(len(names)))
@@ -297,7 +297,7 @@ def _names(
             )
             lines.back(0)
             return delimiter, numbered_names(len(names))
-    if options.no_header:
+    if options.header_line == 0:
         lines.back(0)
         lines.header = 0
         return delimiter, numbered_names(len(names))

@@ -63,7 +63,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         if len(held) > limit:
             raise CorpusError(
                 f"a document has more than {limit} bytes, or no </doc>; correct the file, or "
-                "allow longer documents with --max-line",
+                "allow longer documents with --set max-line=SIZE",
                 source.label,
                 line,
             )

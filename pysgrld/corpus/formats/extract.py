@@ -251,7 +251,8 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
     if size > limit or len(parts) > _MOST_PARTS:
         raise BadDocument(
             "line too long",
-            f"the document unpacks to {size} bytes, more than {limit}; allow more with --max-line",
+            f"the document unpacks to {size} bytes, more than {limit}; allow more with "
+            "--set max-line=SIZE",
         )
     target = "word/document.xml"
     with archive.open(parts["_rels/.rels"]) as file:
@@ -293,7 +294,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
             size += len(pages[-1])
             if size > options.max_line:
                 raise BadDocument(
-                    "line too long", f"more than {options.max_line} bytes (--max-line)"
+                    "line too long", f"more than {options.max_line} bytes (--set max-line)"
                 )
     except (BadDocument, MemoryError):
         raise

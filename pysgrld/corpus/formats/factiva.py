@@ -30,7 +30,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         data += block
         if len(data) > limit:
             raise CorpusError(
-                f"the page has more than {limit} bytes; allow more with --max-line", source.label
+                f"the page has more than {limit} bytes; allow more with --set max-line=SIZE",
+                source.label,
             )
     try:
         check_tags(data)

@@ -228,7 +228,7 @@ class Elements:
                 raise self.fault("not JSON: a number is too long") from None
             held = len(self.ready) - self.at
             if held > self.limit:
-                raise self.fault(f"more than {self.limit} bytes (--max-line)")
+                raise self.fault(f"more than {self.limit} bytes (--set max-line)")
             self.more(held)  # doubling the data limits the number of attempts
 
     def character(self) -> str:

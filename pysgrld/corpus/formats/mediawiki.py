@@ -298,7 +298,7 @@ class _Dump:
         elif self.too_long:
             self.context.bad(
                 "line too long",
-                f"the page has more than {limit} bytes of text; allow more with --max-line",
+                f"the page has more than {limit} bytes of text; allow more with --set max-line=SIZE",
                 self.label,
                 self.page_line,
             )

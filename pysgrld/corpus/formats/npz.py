@@ -55,7 +55,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         )
         if limit is not None and size > limit:
             raise _WrongError(
-                f"it unpacks to {size} bytes, more than --max-input {limit}; if you trust the "
+                f"it unpacks to {size} bytes, more than --set max-input={limit}; if you trust the "
                 "file, allow more"
             )
     entries = _entries(source, form, documents, words)

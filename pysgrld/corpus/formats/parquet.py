@@ -22,9 +22,9 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Number of bytes that the texts of a file may have without --max-input, or `RATIO` times the size of
-#: the text columns if that is more. A limit is needed, because a small file with a dictionary may
-#: repeat one long text in each row.
+#: Number of bytes that the texts of a file may have without the setting max-input, or `RATIO` times
+#: the size of the text columns if that is more. A limit is needed, because a small file with a
+#: dictionary may repeat one long text in each row.
 REPEATED = 2**30
 #: `_CODE`: maximum number of bytes of an index into a dictionary. `_HEADS`: maximum number of bytes of
 #: the page headers of a column.
@@ -65,7 +65,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             if size > max(SMALL, RATIO * chunk.total_compressed_size):
                 raise CorpusError(
                     f"column {chunk.path_in_schema[:40]!r} unpacks to {size} bytes; if you trust "
-                    "the file, allow more with --max-input",
+                    "the file, allow more with --set max-input=SIZE",
                     source.label,
                 )
     # A column of indices into a dictionary stays encoded, because decoding copies a text per row.
@@ -84,7 +84,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
         if limit is not None and size > limit:
             raise CorpusError(
-                f"the selected columns unpack to {size} bytes, more than --max-input {limit}; if "
+                f"the selected columns unpack to {size} bytes, more than --set max-input={limit}; if "
                 "you trust the file, allow more",
                 source.label,
             )
@@ -176,7 +176,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
         if size > max(SMALL, RATIO * body.size):
             raise CorpusError(
                 f"batch {number} unpacks to {size} bytes; if you trust the file, allow more with "
-                "--max-input",
+                "--set max-input=SIZE",
                 label,
             )
 
@@ -401,7 +401,7 @@ def _texts(
             if unpacked > most:
                 raise CorpusError(
                     f"the texts unpack to more than {most} bytes; if you trust the file, allow "
-                    "more with --max-input",
+                    "more with --set max-input=SIZE",
                     source.label,
                     row,
                 )
@@ -409,7 +409,7 @@ def _texts(
                 if len(text) > limit:
                     raise BadDocument(
                         "line too long",
-                        f"the document has more than {limit} bytes; allow more with --max-line",
+                        f"the document has more than {limit} bytes; allow more with --set max-line=SIZE",
                     )
                 records.add(text, {name: column[position] for name, column in values.items()}, row)
             except BadDocument as bad:

@@ -28,7 +28,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     if fields := columns_without_names(source.head):
         context.log(
             f"{source.label}: each line has {fields} fields separated by tabs, and all fields are "
-            "read as text; to read a table instead, give --no-header and name the column of the "
+            "read as text; to read a table instead, give --header-line none and name the column of the "
             "text: --text-field columnN",
             Severity.WARNING,
         )
@@ -145,7 +145,7 @@ def _document(
 ) -> bytes:
     """Return the text of a file that is one document, and add its fields to the field reader.
 
-    Neither the file nor the text may be longer than a line may be (--max-line).
+    Neither the file nor the text may be longer than a line may be (``max-line``).
 
     Raises
     ------
@@ -179,7 +179,8 @@ def _document(
         size = len(text)
     if size > limit:
         raise BadDocument(
-            "line too long", f"the document has more than {limit} bytes; allow more with --max-line"
+            "line too long",
+            f"the document has more than {limit} bytes; allow more with --set max-line=SIZE",
         )
     try:
         reader.add(record)

@@ -73,7 +73,7 @@ def texts_of(
                 str(value).encode("utf-8", "replace") for value in texts if value is not None
             )
             if len(text) > limit:
-                raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
+                raise BadDocument("line too long", f"more than {limit} bytes (--set max-line)")
             batch.add(text, fields, number)
         except BadDocument as bad:
             batch.refuse(bad, number)

@@ -31,8 +31,8 @@ from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
 #: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its packed size but at most `LARGEST`
-#: bytes, unless --max-input allows more. Ordinary workbooks unpack to ten times their size, bombs to a
-#: thousand times.
+#: bytes, unless the setting max-input allows more. Ordinary workbooks unpack to ten times their size,
+#: bombs to a thousand times.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
 #: Number of bytes that an empty cell is assumed to take in memory. calamine allocates the whole
 #: rectangle that the cells of a sheet span, which must not exceed the limit on unpacked bytes.
@@ -147,7 +147,7 @@ def _whole(source: Lines, limit: int) -> bytes:
         if size > limit:
             raise CorpusError(
                 f"the spreadsheet has more than {limit} bytes; if you trust the file, allow more "
-                "with --max-input",
+                "with --set max-input=SIZE",
                 source.label,
             )
     return b"".join(parts)
@@ -172,7 +172,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
         If the workbook unpacks to too many bytes, or the cells of a sheet span a rectangle that is
         too large.
     """
-    advice = "if you trust the file, allow more with --max-input"
+    advice = "if you trust the file, allow more with --set max-input=SIZE"
     stored = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(part.file_size for part in archive.infolist())
@@ -227,7 +227,7 @@ def _below_titles(
         If the row that the user has named as the header is empty.
     """
     options = context.options
-    if options.header_line is not None:
+    if options.header_line:
         below = [(i, row) for i, row in rows if i >= options.header_line]
         if not below or below[0][0] != options.header_line:
             raise CorpusError(
@@ -237,7 +237,7 @@ def _below_titles(
                 options.header_line,
             )
         return below, True
-    if options.no_header:
+    if options.header_line == 0:
         return rows, False
     texts = [[str(cell) for cell in row] for _, row in rows[:SAMPLED]]
     place = header_row(texts)

@@ -156,7 +156,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         size += len(line)
         if size > limit:
             raise CorpusError(
-                f"a work has more than {limit} bytes (--max-line): this is not a list of "
+                f"a work has more than {limit} bytes (--set max-line): this is not a list of "
                 f"{tags.what}",
                 source.label,
                 line_number,

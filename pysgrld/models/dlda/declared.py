@@ -41,6 +41,7 @@ def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) ->
         _GROUP,
         metavar=names,
         default=default,
+        setting=True,
     )
 
 
@@ -122,7 +123,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         """Raise an error for options of layers or priors that contradict each other."""
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
-                raise UsageError(f"--{name} does not apply to --algo {algo}; leave it out")
+                raise UsageError(f"--set {name} does not apply to --algo {algo}; leave it out")
         if "layers" in settings and "topics" in settings:
             raise UsageError(
                 "--layers and --topics both set the topics of layer 1; give one of them"

@@ -24,7 +24,7 @@ ETA = 0.5
 EXPECTED = 96
 #: Initial step sizes of components and of sticks, for samplers that use step sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: Values of ``--dp-conc``: the concentration is drawn given the sticks, or given the number of
+#: Values of the setting ``dp-conc``: the concentration is drawn given the sticks, or given the number of
 #: components with documents (Escobar and West 1995).
 CONCENTRATIONS = ("sticks", "ew")
 
@@ -50,6 +50,7 @@ class MixtureModel(Model["MixtureOptions"]):
             _GROUP,
             metavar="A,B",
             default=(1.0, 1.0),
+            setting=True,
         ),
         "dp-conc": Option(
             choice(*CONCENTRATIONS),
@@ -58,6 +59,7 @@ class MixtureModel(Model["MixtureOptions"]):
             "approximate with minibatches)",
             _GROUP,
             metavar="sticks|ew",
+            setting=True,
         ),
         "dp-stick-step": Option(
             real(0.0, 1e6),
@@ -65,6 +67,7 @@ class MixtureModel(Model["MixtureOptions"]):
             "scir, sgrld: first step size of the component weights; decays like --step-size",
             _GROUP,
             metavar="A",
+            setting=True,
         ),
         "dp-start": Option(
             integer(1, 1 << 18),
@@ -73,6 +76,7 @@ class MixtureModel(Model["MixtureOptions"]):
             _GROUP,
             metavar="J",
             default=60,
+            setting=True,
         ),
         "dp-swaps": Option(
             choice("on", "off"),
@@ -80,6 +84,7 @@ class MixtureModel(Model["MixtureOptions"]):
             "let ordered components exchange their labels: on, off",
             _GROUP,
             metavar="on|off",
+            setting=True,
         ),
         "dp-reuse": Option(
             choice("on", "off"),
@@ -89,14 +94,15 @@ class MixtureModel(Model["MixtureOptions"]):
             _GROUP,
             metavar="on|off",
             default="off",
+            setting=True,
         ),
     }
     refuses: ClassVar[Mapping[str, str]] = {
-        "topics": "the number of components is learned; --dp-start sets the number at the start",
+        "topics": "the number of components is learned; --set dp-start=J sets the number at the start",
         "sweeps": _ONE_COMPONENT,
         "kept-sweeps": _ONE_COMPONENT,
         "counts": _ONE_COMPONENT,
-        "warm-up": "training starts with documents assigned to --dp-start components",
+        "warm-up": "training starts with documents assigned to the components of --set dp-start",
         "lazy": "every step updates all rows",
         "top-word-samples": "component numbers have different meanings in different samples",
         "cir-rate": "only the rate of the paper is available",
@@ -137,10 +143,10 @@ class MixtureModel(Model["MixtureOptions"]):
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Raise an error for options of word priors or sticks that contradict each other."""
         if "dp-stick-step" in settings and algo not in STEPS:
-            raise UsageError(f"--dp-stick-step does not apply to --algo {algo}; leave it out")
+            raise UsageError(f"--set dp-stick-step does not apply to --algo {algo}; leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
-                f"--dp-swaps does not apply to --algo {algo} without --dp-conc sticks, because "
+                f"--set dp-swaps does not apply to --algo {algo} without --set dp-conc=sticks, because "
                 "its components have no order; leave it out"
             )
         check_one_eta(settings.get("eta"))
@@ -211,7 +217,7 @@ def unordered(algo: str, concentration: str | None) -> bool:
     algo : str
         Sampler.
     concentration : str or None
-        Value of ``--dp-conc``, None for the default.
+        Value of the setting ``dp-conc``, None for the default.
 
     Returns
     -------

@@ -36,7 +36,10 @@ VISITS_PER_CELL = 0.5
 MOST_ROWS = 2**31 - 1
 
 _GROUP = "Time (--model dtm)"
-_WALK = "word probabilities change from slice to slice; their prior is set by --spread and --drift"
+_WALK = (
+    "word probabilities change from slice to slice; their prior is set by --set spread=S and --set "
+    "drift=S"
+)
 _STORED = "time slices can be formed only after all documents have been read"
 
 
@@ -59,6 +62,7 @@ class DynamicModel(Model["DynamicOptions"]):
             _GROUP,
             metavar="S",
             default=DRIFT,
+            setting=True,
         ),
         "spread": Option(
             real(0.0, 1000.0),
@@ -67,6 +71,7 @@ class DynamicModel(Model["DynamicOptions"]):
             _GROUP,
             metavar="S",
             default=SPREAD,
+            setting=True,
         ),
     }
     needs: ClassVar[Mapping[str, str]] = {"time": "the column with the date of each document"}

@@ -63,6 +63,7 @@ class LDAModel(Model["LDAOptions"]):
             "(ovb: its proportions) continue from the iteration before",
             "Sampling",
             metavar="on|off",
+            setting=True,
         ),
         "starts": STARTS,
         "exact-sweeps": EXACT_SWEEPS,
@@ -130,18 +131,20 @@ class LDAModel(Model["LDAOptions"]):
         if settings.get("keep-documents") == "on":
             for name in sorted({"minibatch", "corpus-size"} & set(settings)):
                 raise UsageError(
-                    "--keep-documents on uses the whole corpus in each iteration; leave out "
+                    "--set keep-documents=on uses the whole corpus in each iteration; leave out "
                     f"--{name}"
                 )
             exact = {"counts": "sampled", "kept-sweeps": 1}
             for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in settings):
                 if settings[name] != exact[name]:
                     raise UsageError(
-                        "--keep-documents on counts the topics of a single sweep, because "
-                        f"otherwise draws would not come from the posterior; leave out --{name}"
+                        "--set keep-documents=on counts the topics of a single sweep, because "
+                        f"otherwise draws would not come from the posterior; leave out --set {name}"
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
-            raise UsageError(f"--keep-documents off does not apply to --algo {algo}; leave it out")
+            raise UsageError(
+                f"--set keep-documents=off does not apply to --algo {algo}; leave it out"
+            )
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool

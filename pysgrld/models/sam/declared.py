@@ -60,7 +60,12 @@ class SphericalModel(Model["SphericalOptions"]):
             metavar="X",
         ),
         "sigma": Option(
-            real(0.0, 1e8), "2 V", "concentration of topics around their mean", _GROUP, metavar="X"
+            real(0.0, 1e8),
+            "2 V",
+            "concentration of topics around their mean",
+            _GROUP,
+            metavar="X",
+            setting=True,
         ),
         "kappa0": Option(
             real(0.0, 1e8),
@@ -68,6 +73,7 @@ class SphericalModel(Model["SphericalOptions"]):
             "concentration of that mean around the documents' mean direction",
             _GROUP,
             metavar="X",
+            setting=True,
         ),
         "weighting": Option(
             choice("tf-idf", "tf"),
@@ -76,6 +82,7 @@ class SphericalModel(Model["SphericalOptions"]):
             _GROUP,
             metavar="tf-idf|tf",
             default="tf-idf",
+            setting=True,
         ),
         "theta-parametrisation": Option(
             choice("root", "flat"),
@@ -85,13 +92,19 @@ class SphericalModel(Model["SphericalOptions"]):
             _GROUP,
             metavar="root|flat",
             default="root",
+            setting=True,
         ),
         "theta-step": Option(
-            real(0.0, 10.0), "adapted in the burn-in", "step of proportions", _GROUP, metavar="E"
+            real(0.0, 10.0),
+            "adapted in the burn-in",
+            "step of proportions",
+            _GROUP,
+            metavar="E",
+            setting=True,
         ),
     }
     refuses: ClassVar[Mapping[str, str]] = {
-        "eta": "the prior of topics is --sigma",
+        "eta": "the prior of topics is --set sigma=X",
         "warm-up": "this model has no warm-up",
         "top-word-samples": "a direction also has words that it points away from",
         "counts": "documents of this model have no counts of topics",

@@ -95,7 +95,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
         who = "the run has no posterior samples yet"
         if len(chains) > 1:
             who = "its chains have no posterior samples of the same iteration yet"
-        raise MissingInputError(f"{first.path}: {who}; train longer, with --samples above 0")
+        raise MissingInputError(f"{first.path}: {who}; train longer, with --set samples above 0")
     return [FILE]
 
 
@@ -126,7 +126,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
     if first.fitted.samples > len(steps):
         n_samples = plural(first.fitted.samples, "sample")
-        shape += f" (of {n_samples}; set the number of stored samples with --samples in training)"
+        shape += (
+            f" (of {n_samples}; set the number of stored samples with --set samples=N in training)"
+        )
     if first.fitted.no_mean:
         shape += f", without topics: {first.fitted.no_mean}"
     else:

@@ -123,7 +123,7 @@ class TopicsInSlices(Section):
                 "Time slices",
                 f"Each {noun} belongs to the time slice of its {self._column}. From slice to "
                 "slice, the logarithm of each word's probability in a topic (before "
-                "normalisation) changes by a normal step with standard deviation --drift. A "
+                "normalisation) changes by a normal step with standard deviation drift. A "
                 "topic over all slices is the mean over slices, weighted by their words. The "
                 f"share of a topic in a slice is its average share of a {noun} of the slice.",
                 "Blei & Lafferty 2006, Proceedings of ICML",
