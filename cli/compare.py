@@ -59,7 +59,7 @@ Examples:
 @flag("--carry-labels", "copy the names of topics on the left to their partners on the right")
 @flag("--replace-labels", "the same, and replace existing names")
 @flag("--news", "print only new, grown, faded and gone topics and new words")
-@flag("--exit-code", "end with exit code 1 if there are new topics, for scripts")
+@flag("--exit-code", "end with exit code 1 if topics are new or have surely grown, for scripts")
 @as_json
 @quiet
 @threads
@@ -83,7 +83,8 @@ def command(
     the latest run if none is named. Of another run whose documents have dates, the latest week (month
     or year, if it has fewer than 50 documents) is compared with the time before. The news
     come first: topics that only the right run has, and those whose share of the corpus has grown or
-    faded by half or more.
+    faded by half or more. If the run was continued with its earlier documents, the news are those of
+    its added documents next to the earlier ones.
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
     probability that topics have in common, over the words that both runs have (1: the same). Corr. is
     the correlation of their proportions in the same documents, from 0.7 on the same topic. Words in
@@ -98,6 +99,7 @@ def command(
         raise UsageError(f"give two runs to compare, not {len(named)}")
     if (open or force) and html is None:
         raise UsageError("--open and --force require --html FILE.html")
+    former = None
     if len(named) < 2:
         (run,) = named or ("latest",)
         former = former_run(run)
@@ -108,6 +110,7 @@ def command(
             _compare_period(run, asked, news=news, exit_code=exit_code, **values)
             return
         named = former, run
+    added = None
     with Screen(quiet=values["quiet"]) as screen:
         if html is not None:
             check_outputs([Path(html)], force=force)
@@ -120,6 +123,8 @@ def command(
                 threads=values["threads"],
                 tell=lambda done, total: moved(done),
             )
+        if former is not None:
+            added = _added(named[1], screen, **values)
         if html is not None:
             _write_page(comparison, Path(html), screen, open=open)
         carried = None
@@ -131,14 +136,43 @@ def command(
                 screen.note(line)
     if values["json"]:
         labels = {} if carried is None else {"labels": carried._asdict()}
-        show_json(comparison.record() | labels)
+        show_json(
+            comparison.record() | labels | ({} if added is None else {"added": _plain(added)})
+        )
     else:
-        _show_news(comparison)
+        if added is None:
+            _show_news(comparison, alone=news)
+        else:
+            _show_period(named[1], added, news=news)
         if not news:
             echo()
             _show(comparison)
-    if exit_code and comparison.news["new"]:
+    is_news = comparison.news["new"] if added is None else added.of("new") + added.of("grown")
+    if exit_code and is_news:
         click.get_current_context().exit(1)
+
+
+def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
+    """Compare the documents that a continued run added with the earlier ones, if it has any."""
+    from pysgrld.effects.latest_period import added_documents
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.run.machine import threads as count
+
+    results = open_run(run, count(values["threads"]).number, missing=screen.warn)
+    if results.fitted.signed or results.training_corpus() is None:
+        return None
+    with screen.steps() as tell:
+        return added_documents(results, tell)
+
+
+def _plain(found: PeriodNews) -> dict[str, Any]:
+    """Return news in a form for JSON."""
+    topics = [
+        {"topic": t.topic, "name": t.name, "change": t.change}
+        | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
+        for t in found.topics
+    ]
+    return {**found._asdict(), "topics": topics}
 
 
 def _compare_period(
@@ -166,15 +200,10 @@ def _compare_period(
             "lists them"
         )
     if values["json"]:
-        topics = [
-            {"topic": t.topic, "name": t.name, "change": t.change}
-            | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
-            for t in found.topics
-        ]
-        show_json({"run": results.place, **found._asdict(), "topics": topics})
+        show_json({"run": results.place, **_plain(found)})
     else:
         _show_period(results.place, found, news=news)
-    if exit_code and found.of("new"):
+    if exit_code and found.of("new") + found.of("grown"):
         click.get_current_context().exit(1)
 
 
@@ -183,7 +212,10 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
     if not news:
         echo(
             fill(
-                f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of "
+                f"{place}, added: {plural(found.documents, 'document')}, next to the "
+                f"{found.before:,} before\n"
+                if found.column is None
+                else f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of "
                 f"{found.first} to {found.last}, next to the {found.before:,} before\n"
             )
         )
@@ -199,7 +231,8 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
             )
             echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
     if steady := found.of("steady"):
-        echo(fill(f"steady ({len(steady)}): {'; '.join(shown(topic.name) for topic in steady)}"))
+        names = "" if news else f": {'; '.join(shown(topic.name) for topic in steady)}"
+        echo(fill(f"steady ({len(steady)}){names}"))
     if found.new_words:
         counts = ", ".join(f"{shown(word)} {uses:,}" for word, uses in found.new_words.items())
         echo(fill(f"new words: {counts}"))
@@ -238,8 +271,8 @@ def _carried_lines(carried: Carried) -> list[str]:
     return lines
 
 
-def _show_news(comparison: Comparison) -> None:
-    """Print a line for each new or changed topic; unchanged topics share a line."""
+def _show_news(comparison: Comparison, *, alone: bool) -> None:
+    """Print a line for each new or changed topic; unchanged topics are named, or only counted."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -253,7 +286,7 @@ def _show_news(comparison: Comparison) -> None:
     for change in ("steady", "partial"):
         if news[change]:
             names = "; ".join(_name_of(comparison, topic) for topic in news[change])
-            echo(fill(f"{change} ({len(news[change])}): {names}"))
+            echo(fill(f"{change} ({len(news[change])})" + ("" if alone else f": {names}")))
     if comparison.new_words:
         counts = ", ".join(f"{word} {uses:,}" for word, uses in comparison.new_words.items())
         echo(fill(f"new words: {counts}"))

@@ -181,8 +181,9 @@ def grown(
         match=(*words, *new),
         **how,
     )
-    before, stays, renamed = "no earlier document", None, None
+    before, stays, renamed, many = "no earlier document", None, None, 0
     if old is not None:
+        many = old.documents
         renamed = _renamed(list(input_names(inputs).values()), old.about)
         before = f"with {plural(old.documents, 'earlier document')}"
         if forget is not None:
@@ -193,6 +194,7 @@ def grown(
         f"{plural(first.documents, 'new document')}, {plural(len(new), 'new word')}; {before}"
     )
     provenance = first.provenance | {"grown": None if old is None else old.fingerprint}
+    provenance |= {"earlier": many}
     provenance |= {"forget": forget} if forget is not None else {}
     parts = [matched] if old is None else [old, matched]
     return join(

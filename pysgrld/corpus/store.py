@@ -223,6 +223,11 @@ class Corpus:
         """Record of inputs, reading options, origin of the vocabulary, and skipped documents."""
         return with_files(self.path, self._provenance, self.parts)
 
+    @property
+    def earlier_documents(self) -> int:
+        """Number of documents, the first ones, that come from the corpus of the continued run."""
+        return self._provenance.get("earlier") or 0
+
     @cached_property
     def about(self) -> About:
         """Reader of the ids, titles, origins, columns and texts of the documents.

@@ -58,7 +58,7 @@ _HEADER = {
     "files": Each(_FILE),
 }
 _PROVENANCE = {
-    **dict.fromkeys(("documents_read", "empty", "unknown_tokens"), int | None),
+    **dict.fromkeys(("documents_read", "earlier", "empty", "unknown_tokens"), int | None),
     **dict.fromkeys(("options", "lists", "of"), dict[str, Any] | None),
     "skipped": dict[str, int] | None,
     "slices": list[int] | None,

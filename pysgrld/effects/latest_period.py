@@ -1,4 +1,7 @@
-"""The latest week, month or year of a corpus, compared with the time before."""
+"""The latest documents of a corpus, compared with the earlier ones.
+
+The latest documents are those of the last week, month or year, or those that a continued run added.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus import Corpus
 from pysgrld.corpus.stopwords import named
 from pysgrld.effects.answers import Columns, between, chunks, sorting_of
 from pysgrld.effects.composition import Fit, Regression, weightings_of
@@ -18,7 +22,7 @@ from pysgrld.report.compare.comparison import GROWN, GROWN_BY
 from pysgrld.report.exports import Tell
 from pysgrld.report.population import sure_signs
 from pysgrld.report.topic_words import names_of
-from pysgrld.types import Doubles, Int64s
+from pysgrld.types import Array, Doubles, Int64s
 
 #: Lengths of a period in days: a week, a month, a year.
 DAYS = 7, 30, 365
@@ -52,28 +56,28 @@ class TopicChange(NamedTuple):
 
 
 class PeriodNews(NamedTuple):
-    """Changes of topics and new words in the latest period of a corpus.
+    """Changes of topics and new words in the latest documents of a corpus.
 
     Attributes
     ----------
-    column : str
-        The column with the dates.
-    days : int
+    column : str or None
+        The column with the dates; None if the latest documents are those that a run added.
+    days : int or None
         Length of the period.
-    first, last : str
+    first, last : str or None
         First and last day of the period.
     documents, before : int
-        Number of documents in the period, and before the period.
+        Numbers of latest and of earlier documents.
     topics : list of TopicChange
         The greatest latest share first.
     new_words : dict of str to int
-        The most frequent words that occur in the period alone, with their occurrences.
+        The most frequent words that occur in the latest documents alone, with their occurrences.
     """
 
-    column: str
-    days: int
-    first: str
-    last: str
+    column: str | None
+    days: int | None
+    first: str | None
+    last: str | None
     documents: int
     before: int
     topics: list[TopicChange]
@@ -82,6 +86,37 @@ class PeriodNews(NamedTuple):
     def of(self, change: str) -> list[TopicChange]:
         """Return the topics with the given change."""
         return [topic for topic in self.topics if topic.change == change]
+
+
+def added_documents(
+    results: Results, tell: Tell = lambda label, done, total: None
+) -> PeriodNews | None:
+    """Compare the documents that a continued run added with the earlier ones.
+
+    Parameters
+    ----------
+    results : Results
+    tell : callable (what, done, total)
+        Called with the number of documents done.
+
+    Returns
+    -------
+    PeriodNews or None
+        None if the run has no earlier documents, or fewer than `DOCUMENTS` of either kind.
+
+    Raises
+    ------
+    MissingInputError
+        If the training corpus is missing.
+    UsageError
+        If topics have no shares.
+    """
+    corpus = _corpus_of(results)
+    earlier = corpus.earlier_documents
+    if min(earlier, corpus.documents - earlier) < DOCUMENTS:
+        return None
+    rows = np.arange(corpus.documents)
+    return _news(results, corpus, rows, rows >= earlier, (None, None, None, None), tell)
 
 
 def latest_period(
@@ -110,11 +145,7 @@ def latest_period(
     UsageError
         If topics have no shares.
     """
-    if results.fitted.signed:
-        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
-    corpus = results.training_corpus()
-    if corpus is None:
-        raise MissingInputError(f"{results.gone}: its dates need the documents")
+    corpus = _corpus_of(results)
     columns = Columns(corpus.about, np.arange(corpus.documents), None)
     dated = _dated(columns)
     if dated is None:
@@ -124,7 +155,43 @@ def latest_period(
     fitting = [n for n in DAYS if (days > last - n).sum() >= DOCUMENTS <= (days <= last - n).sum()]
     if not fitting:
         return None
-    latest = days > last - fitting[0]
+    first = last - fitting[0] + 1
+    period = (column, fitting[0], *(str(np.datetime64(day, "D")) for day in (first, last)))
+    return _news(results, corpus, rows, days >= first, period, tell)
+
+
+def _corpus_of(results: Results) -> Corpus:
+    """Return the training corpus of a run whose topics have shares."""
+    if results.fitted.signed:
+        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: its latest documents are looked up in them")
+    return corpus
+
+
+def _news(
+    results: Results,
+    corpus: Corpus,
+    rows: Int64s,
+    latest: Array,
+    period: tuple[str | None, int | None, str | None, str | None],
+    tell: Tell,
+) -> PeriodNews:
+    """Compare the latest of the given documents with the others.
+
+    Parameters
+    ----------
+    results : Results
+    corpus : Corpus
+    rows : (n,) int64
+        Documents.
+    latest : (n,) bool
+        Whether a document is one of the latest.
+    period : tuple
+        The first four fields of the result.
+    tell : callable (what, done, total)
+    """
     topics = results.fitted.shown(0)
     sorting = sorting_of(results, 0, topics)
     design = np.stack([np.ones(len(rows)), latest], axis=1).astype(np.float64)
@@ -139,10 +206,7 @@ def latest_period(
             np.add.at(counts[part], documents.indices[chosen], documents.counts[chosen])
         tell("documents", begin + len(block), len(rows))
     return PeriodNews(
-        column,
-        fitting[0],
-        str(np.datetime64(last - fitting[0] + 1, "D")),
-        str(np.datetime64(last, "D")),
+        *period,
         int(latest.sum()),
         int((~latest).sum()),
         _changes(Fit(regression, sorting.back), topics, names_of(results, 0)),

@@ -71,6 +71,33 @@ def test_news_come_first_and_set_the_exit_code(two, tmp_path):
     assert "gone: clipper" in quiet.stdout
 
 
+def test_news_of_a_continued_run_are_those_of_the_added_documents(two, tmp_path):
+    """Red with: topics of both runs compared, which differ by chance if few documents are added;
+    documents counted from the wrong end; an exit code for new topics alone.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    themes = [[f"{name}{i}" for i in range(12)] for name in ("sea", "bread", "clipper")]
+    lines = [" ".join(rng.choice(themes[d % 2], 30)) for d in range(140)]
+    lines += [" ".join(rng.choice(themes[2 * (d % 2)], 30)) for d in range(80)]
+    usual = ("--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q")
+    parts = {"first": lines[:80], "news": lines[140:], "quiet": lines[80:140]}
+    for name, texts in parts.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts))
+    two("train", tmp_path / "first.txt", "-k", "3", *usual, "--out", "sgmc-runs/first")
+    for name in ("news", "quiet"):
+        continued = ("--from", "first", "--iterations", "60", "-q", "--out", f"sgmc-runs/{name}")
+        two("train", tmp_path / f"{name}.txt", *continued)
+    done = two("compare", "news", "--news", "--exit-code", code=1).stdout
+    assert done.startswith("NEW: clipper")
+    assert "faded: bread" in done
+    assert "new words: clipper" in done
+    added = json.loads(two("compare", "news", "--json").stdout)["added"]
+    assert (added["documents"], added["before"], added["column"]) == (80, 80, None)
+    assert two("compare", "quiet", "--news", "--exit-code").stdout.startswith("NEW: no topic\n")
+
+
 def test_json_tells_of_every_topic(two):
     found = json.loads(two("compare", "bible-scir", RIGHT, "--json", "--top", "6").stdout)
     assert {k for t in found["topics"] for k in t["left"]} == set(range(8))
@@ -165,7 +192,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
     assert [topic["change"] for topic in record["topics"]].count("new") == 1
     assert (record["days"], record["documents"], record["before"]) == (7, 84, 252)
     quiet = two("compare", "shuffled", "--news", "--exit-code").stdout
-    assert quiet.startswith("NEW: no topic\nsteady (3): ")
+    assert quiet.startswith("NEW: no topic\nsteady (3)\n")
 
 
 @pytest.mark.parametrize(
