@@ -165,14 +165,14 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
         return added_documents(results, tell)
 
 
-def _plain(found: PeriodNews) -> dict[str, Any]:
+def _plain(period: PeriodNews) -> dict[str, Any]:
     """Return news in a form for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
-        for t in found.topics
+        for t in period.topics
     ]
-    return {**found._asdict(), "topics": topics}
+    return {**period._asdict(), "topics": topics}
 
 
 def _compare_period(
@@ -192,37 +192,37 @@ def _compare_period(
                 f"{asked[0]} is for two runs, and {results.place} continues no other: name two runs"
             )
         with screen.steps() as tell:
-            found = latest_period(results, tell)
-    if found is None:
+            period = latest_period(results, tell)
+    if period is None:
         raise UsageError(
             f"{results.place} continues no other run, and its documents have no column of dates "
             "with enough documents in a latest week, month or year: name two runs; 'sgmc runs' "
             "lists them"
         )
     if values["json"]:
-        show_json({"run": results.place, **_plain(found)})
+        show_json({"run": results.place, **_plain(period)})
     else:
-        _show_period(results.place, found, news=news)
-    if exit_code and found.of("new") + found.of("grown"):
+        _show_period(results.place, period, news=news)
+    if exit_code and period.of("new") + period.of("grown"):
         click.get_current_context().exit(1)
 
 
-def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
+def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
     """Print a line for each new or changed topic, then the unchanged topics and new words."""
     if not news:
         echo(
             fill(
-                f"{place}, added: {plural(found.documents, 'document')}, next to the "
-                f"{found.before:,} before\n"
-                if found.column is None
-                else f"{place}, {shown(found.column)}: {plural(found.documents, 'document')} of "
-                f"{found.first} to {found.last}, next to the {found.before:,} before\n"
+                f"{place}, added: {plural(period.documents, 'document')}, next to the "
+                f"{period.before:,} before\n"
+                if period.column is None
+                else f"{place}, {shown(period.column)}: {plural(period.documents, 'document')} of "
+                f"{period.first} to {period.last}, next to the {period.before:,} before\n"
             )
         )
-    if not found.of("new"):
+    if not period.of("new"):
         echo("NEW: no topic")
     for change in ("new", "grown", "faded"):
-        for topic in found.of(change):
+        for topic in period.of(change):
             title = "NEW" if change == "new" else change
             shares = f"{100 * topic.before.mean:.1f} % -> {100 * topic.latest.mean:.1f} %"
             low, high = topic.difference.low, topic.difference.high
@@ -230,11 +230,11 @@ def _show_period(place: Any, found: PeriodNews, *, news: bool) -> None:
                 "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
             )
             echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
-    if steady := found.of("steady"):
+    if steady := period.of("steady"):
         names = "" if news else f": {'; '.join(shown(topic.name) for topic in steady)}"
         echo(fill(f"steady ({len(steady)}){names}"))
-    if found.new_words:
-        counts = ", ".join(f"{shown(word)} {uses:,}" for word, uses in found.new_words.items())
+    if period.new_words:
+        counts = ", ".join(f"{shown(word)} {uses:,}" for word, uses in period.new_words.items())
         echo(fill(f"new words: {counts}"))
     if not news:
         echo(

@@ -50,8 +50,7 @@ Examples:
 @plain(
     "--replicate",
     "none",
-    "train N new runs on resampled documents, and count for each topic the runs that find it "
-    "(not calibrated for new texts)",
+    "train N new runs on resampled documents, and count for each topic the runs that find it",
     parse=integer(1, 100),
     metavar="N",
 )
@@ -171,7 +170,6 @@ def _replicate(
                 "run": results.place,
                 "replicates": runs,
                 "least_correlation": CORRELATED,
-                "calibrated": False,
                 "topics": labelled(results, 0, records),
             }
         )
@@ -196,8 +194,8 @@ def _replicate(
         "\n"
         + fill(
             "Found: number of new runs that have the topic (its proportions in the same "
-            f"documents have a correlation of at least {CORRELATED}). The count is not a "
-            "probability that new texts have the topic. Overlap: mean fraction of the ten top "
+            f"documents have a correlation of at least {CORRELATED}). In tests, new texts had "
+            "topics about as often (docs/calibration.md). Overlap: mean fraction of the ten top "
             "words that these runs share."
         )
     )
