@@ -230,7 +230,7 @@ def newest(
             break
     problems = [problem for _, problem in damaged]
     problems += [
-        f"{path}: was was found damaged at an earlier start" for path in damaged_checkpoints(run)
+        f"{path}: was found damaged at an earlier start" for path in damaged_checkpoints(run)
     ]
     if problems:
         raise CheckpointError(
@@ -243,7 +243,7 @@ def newest(
             )
         )
     if required:
-        raise CheckpointError(f"{run}: has has no checkpoint; start again without --resume")
+        raise CheckpointError(f"{run}: has no checkpoint; start again without --resume")
     return None, []
 
 

@@ -348,9 +348,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
             continue
         if schema.names.count(name) > 1:
             raise CorpusError(
-                f"the table has the table has more than one column {name[:40]!r}; rename one; "
-                "rename one",
-                label,
+                f"the table has more than one column {name[:40]!r}; rename one", label
             )
         if not kind.is_nested(_type_of(schema, name)):
             names.append(name)
