@@ -487,6 +487,21 @@ def _words_of(path: Path) -> tuple[str, ...]:
     return _last_words[sha256]
 
 
+def remember_words(sha256: str, words: tuple[str, ...]) -> None:
+    """Let the next corpus with the same vocabulary file share these words instead of reading them.
+
+    Parameters
+    ----------
+    sha256 : str
+        SHA-256 of the file, in hexadecimal.
+    words : tuple of str
+        Its words; they are ignored if a word is empty or occurs twice.
+    """
+    if sha256 not in _last_words and all(words) and len(set(words)) == len(words):
+        _last_words.clear()
+        _last_words[sha256] = words
+
+
 #: Cache with the last vocabulary that was read; the key is the SHA-256 of the file.
 _last_words: dict[str, tuple[str, ...]] = {}
 

@@ -25,7 +25,7 @@ TOKENS_OF_DOCUMENT = 30.0
 FREX, RELEVANCE = 0.5, 0.6
 #: Maximum and minimum number of topics that are copied together, and target size of a copy in
 #: elements.
-_TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
+_TOGETHER, _FEW, _CELLS = 16, 2, 2_000_000
 _TINY = 1e-12
 
 
@@ -238,10 +238,14 @@ def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
     Yields
     ------
     (n, V) float64
-        A copy has fewer topics if the topics have more words.
+        A copy has fewer topics if the topics have more words. The next copy replaces its values.
     """
+    copy = np.empty((0, len(phi)))
     for topics in _parts(phi, k):
-        yield np.array(phi[:, topics].T, np.float64, order="C")
+        rows = phi[:, topics].T
+        copy = copy if len(copy) == len(rows) else np.empty(rows.shape)
+        copy[:] = rows
+        yield copy
 
 
 def _parts(phi: Floats, k: int) -> Iterator[slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -229,7 +230,11 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     """
     # The import is here because topics can be read without a corpus.
     from pysgrld.corpus import Corpus
+    from pysgrld.corpus.store import remember_words
 
+    # Millions of words take hundreds of megabytes, so the corpus shares them with the run.
+    with contextlib.suppress(SgmcError, ValueError):
+        remember_words((run.config.get("vocabulary") or {}).get("sha256", ""), run.vocabulary)
     # The corpus may be in the run's folder, or in a folder above it that has several chains or a
     # search.
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]

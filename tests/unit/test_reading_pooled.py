@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from pysgrld.chain.exact import by_chain
 from pysgrld.cli import main
+from pysgrld.corpus import store
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.evaluate.matching import Matched
 from pysgrld.reading.find_runs import open_run
@@ -67,6 +68,18 @@ def pooled(folder):
 def documents_of(pooled):
     corpus = pooled.training_corpus()
     return corpus.take(np.arange(30)), np.arange(30)
+
+
+def test_the_corpus_shares_the_words_of_its_run(pooled):
+    """Red with: a second tuple of the same words, which takes 200 MB for three million."""
+    store._last_words.clear()
+    chain = pooled.chains[0]
+    words = chain.run.vocabulary
+    assert chain.training_corpus().vocabulary is words
+    store._last_words.clear()
+    store.remember_words("1", (*words, words[0]))
+    store.remember_words("2", (*words, ""))
+    assert not store._last_words
 
 
 def test_topics_are_means_of_the_chains_that_have_them(pooled):
