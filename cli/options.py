@@ -255,7 +255,7 @@ def options_of_training(
             for name, entry in OPTIONS.items()
             if name not in without and (not groups or entry.group in groups)
         }
-        | (further or {})
+        | dict(further or {})
     )
 
 

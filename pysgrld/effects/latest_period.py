@@ -156,7 +156,8 @@ def latest_period(
     if not fitting:
         return None
     first = last - fitting[0] + 1
-    period = (column, fitting[0], *(str(np.datetime64(day, "D")) for day in (first, last)))
+    begin, end = (str(np.datetime64(day, "D")) for day in (first, last))
+    period = (column, fitting[0], begin, end)
     return _news(results, corpus, rows, days >= first, period, tell)
 
 

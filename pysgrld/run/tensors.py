@@ -328,6 +328,10 @@ class StoredArrays(Mapping[str, Array]):
 class JoinedArrays(ChainMap[str, Array]):
     """The arrays of several verified files, read like those of a single file."""
 
+    def __init__(self, *parts: StoredArrays) -> None:
+        super().__init__()
+        self.maps = list(parts)  # type: ignore[arg-type]  # ChainMap wants mappings to write to
+
     def is_large(self, name: str) -> bool:
         """Return True if each access to an array reads it from its file."""
         return any(part.is_large(name) for part in self.maps if isinstance(part, StoredArrays))
@@ -437,8 +441,8 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 
 # ---- invariants of arrays
 
-#: Empty mapping of invariants, for arrays of unknown meaning.
-NONE: Mapping[str, Invariant] = MappingProxyType({})
+#: Empty mapping: no arrays, or no invariants for arrays of unknown meaning.
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 #: A row's sum or norm may deviate from 1 by at most this, because of single precision.
 TOLERANCE = 1e-3
