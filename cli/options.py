@@ -292,7 +292,7 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the typed values of the reading options and of further options, by name."""
+    """Return the given values of the reading options and of the options in `further`, by name."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 

@@ -250,7 +250,7 @@ class Communicator:
         """Gather all rows of an array over words on the first rank, from the rows' owners."""
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows of an array over words from the first rank to the rows' owners."""
+        """Send each row of an array from the first rank to the rank that owns the row's word."""
 
     # ---- plain values, and whole arrays
 

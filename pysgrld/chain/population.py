@@ -1,4 +1,4 @@
-"""Draws of topics for other, similar texts, which vary as topics of resampled documents do.
+"""Draws of topics that vary as if the documents were another sample of similar texts.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -247,7 +247,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Transform the posterior draw of topics at a step, (K, V), into a draw for similar texts."""
+        """Widen a posterior draw of topics, (K, V), so that it varies as in other, similar texts."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)

@@ -234,7 +234,7 @@ class _Block:
                 return
 
 
-# -- a start of a stream with a given checksum --------------------------------------------------
+# -- four bytes that lead to a given checksum ---------------------------------------------------
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:

@@ -10,9 +10,9 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key under which texts are counted in which UTF-8 was decoded as Latin-1.
+#: Name of the count of texts whose UTF-8 was decoded as Latin-1.
 GARBLED = "garbled"
-#: Key under which texts are counted from which a licence was removed.
+#: Name of the count of texts without their former licence.
 LICENCE = "licence"
 #: Texts that only state that a text is missing, in lower case.
 PLACEHOLDERS = frozenset(

@@ -23,7 +23,7 @@ LEAST_CAPITAL = 0.9
 #: If more than this fraction of all words within sentences have a capital letter, as in German, a
 #: capital letter does not mark a name, and the user is warned.
 _MOST_CAPITAL = 0.2
-#: Pattern of the gap before a word within a sentence, which is group 1.
+#: Pattern of the gap before a word within a sentence; the word is group 1.
 _WITHIN = re.compile(r"(?<=[^\W\d_])(?:[,;:]?[^\S\n]+|[,;:]?\n(?=[^\W\d_]))(?=([^\W\d_]{2,}))")
 
 

@@ -69,7 +69,7 @@ Wish = Callable[[int, int], bool]
 
 @dataclass(slots=True)
 class Heading:
-    """Content of the first step of an input: it states whether texts or counts follow.
+    """First item that a reader of an input yields: whether texts or counts follow.
 
     Attributes
     ----------

@@ -153,7 +153,7 @@ class Vector:
             lengths = np.ones(len(starts), np.int64)
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-            starts, lengths = starts[:1], np.array([len(out)])  # adjacent pieces are one piece
+            starts, lengths = starts[:1], np.array([len(out)])  # merge adjacent pieces
         into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
             problem = copy(self._whole.view(np.uint8), width * starts, width * lengths, into)

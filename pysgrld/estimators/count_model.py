@@ -115,7 +115,7 @@ class CountModel(TopicModel):
         return self
 
     def _grow(self, X: Any) -> None:
-        """Add the words of X that the model lacks, if any, and continue with its topics."""
+        """Add the words of X that the model lacks, if any, and keep the model's topics."""
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (

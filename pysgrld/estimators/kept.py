@@ -138,8 +138,8 @@ class KeptModel(Framed):
     _options: Resolved
     # This attribute exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # This attribute replaces `_posterior` after unpickling or loading.
-    # This is the Gibbs refinement of `fit`; `partial_fit` discards it.
+    _kept: MatrixRecord  # replaces `_posterior` after unpickling or loading
+    # Gibbs refinement of `fit`; `partial_fit` discards it
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # These are the word totals of the documents of `fit`.

@@ -1,4 +1,4 @@
-"""Inference of documents given topics: base class, numbers of sweeps, and drawing functions."""
+"""Base class of readers, which infer the topics of documents given the topics' words."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
 
 
 class Row(NamedTuple):
-    """Run in the experiment: its sampler, and the defects of the released code that it reproduces.
+    """Settings of a run: the sampler, and which defects of the released code it reproduces.
 
     Attributes
     ----------

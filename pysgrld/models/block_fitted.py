@@ -169,7 +169,7 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words or for all words if None."""
+        """Return the arrays of topics in a stored sample, for the given words or for all if None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}

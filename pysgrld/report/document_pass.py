@@ -24,8 +24,8 @@ DOCUMENTS, DRAWS = 20_000, ENOUGH
 #: Maximum number of documents on the map. Maximum number of entries in the matrix of their topic
 #: proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: Maximum number of documents on the map of a page that is a folder. Maximum number of documents in
-#: one file of this folder.
+#: Of a page that is written as a folder (``--folder``): maximum number of documents on the map, and
+#: maximum number of documents in one of its files.
 BESIDE, PLACED = 1_000_000, 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12

@@ -303,7 +303,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # In this case, another program has written the files.
+    except (OSError, SgmcError):  # another program has written the files
         return False
     return True
 

@@ -113,7 +113,7 @@ def run_all(
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                # Count at most one second, because this process may have been suspended, too.
+                # Count at most one second: this process may have been suspended as well as its runs.
                 _urge(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
@@ -207,7 +207,7 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
             run.process.kill()
         else:
             with contextlib.suppress(OSError):
-                # The signal is for the case that the run is suspended.
+                # SIGCONT wakes the run if it is suspended.
                 os.kill(run.process.pid, signal.SIGCONT)
 
 

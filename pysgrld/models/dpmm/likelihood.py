@@ -1,4 +1,4 @@
-"""Log densities of count vectors, without the multinomial coefficient, which all models share."""
+"""Log densities of count vectors, up to the multinomial coefficient, which is always the same."""
 
 from __future__ import annotations
 

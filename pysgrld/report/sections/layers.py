@@ -14,7 +14,7 @@ class Layers(Section):
     """Topics of all layers, each with the topics of the layer below that it uses most."""
 
     def main(self) -> dict[str, Any]:
-        """Return the tree, or None for a model with one layer."""
+        """Return the tree of topics in all layers, or None for a model with one layer."""
         results = self.run.results
         nodes = results.fitted.tree(results.vocabulary, WORDS, results.word_order)
         return {"layers": None if nodes is None else [node.as_dict() for node in nodes]}
