@@ -162,7 +162,7 @@ class Screen(logging.Handler):
             f"model {options['model']}{topics}, sampler {options['algo']}, "
             f"{'all documents' if whole else plural(minibatch, 'document')} in each iteration",
         )
-        for name, value in sorted(options.items()):
+        for name, value in sorted(options.items()) if self.verbose else ():
             if value is not None:
                 self.detail(as_typed(name, spelled(name, value)))
 
