@@ -81,7 +81,17 @@ def test_news_of_a_continued_run_are_those_of_the_added_documents(two, tmp_path)
     themes = [[f"{name}{i}" for i in range(12)] for name in ("sea", "bread", "clipper")]
     lines = [" ".join(rng.choice(themes[d % 2], 30)) for d in range(140)]
     lines += [" ".join(rng.choice(themes[2 * (d % 2)], 30)) for d in range(80)]
-    usual = ("--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q")
+    usual = (
+        "--algo",
+        "gibbs",
+        "--set",
+        "burn-in=20",
+        "--iterations",
+        "60",
+        "--max-df",
+        "1.0",
+        "-q",
+    )
     parts = {"first": lines[:80], "news": lines[140:], "quiet": lines[80:140]}
     for name, texts in parts.items():
         (tmp_path / f"{name}.txt").write_text("\n".join(texts))

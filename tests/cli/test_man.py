@@ -59,7 +59,7 @@ def test_a_page_has_every_option_of_the_help(pages):
 
 def test_the_first_page_has_files_and_exit_codes(pages):
     text = (pages / "sgmc.1").read_text()
-    assert ".B 85\nStopped early by a signal" in text
+    assert ".B 85\nA run stopped early, by a signal" in text
     assert ".I ./sgmc\\-runs" in text
 
 
