@@ -88,13 +88,13 @@ def test_scripts_have_no_way_from_text_to_markup_or_code(name):
 
 
 def test_the_page_is_small_and_its_remarks_are_lines():
-    """At most 152 kB of style and script, without what only readers of the sources need."""
+    """At most 154 kB of style and script, without what only readers of the sources need."""
     text = page_of(REPORT, {}).decode()
     assert (
         len(
             (between(text, "<style>", "</style>") + between(text, "<script>", "</script>")).encode()
         )
-        <= 152_000
+        <= 154_000
     )
     for name in (*SCRIPTS, *STYLES):
         for line in (FOLDER / name).read_text().splitlines():
