@@ -145,7 +145,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
 
 def _no_command(typed: str) -> str:
-    """Return the error message for an unknown subcommand, which suggests an existing one."""
+    """Return the error message for an unknown subcommand, with what sgmc has instead."""
     import difflib
 
     from pysgrld.options.peers import hint, peer

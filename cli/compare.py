@@ -272,7 +272,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison, *, alone: bool) -> None:
-    """Print a line for each new or changed topic; unchanged topics are named, or only counted."""
+    """Print a line for each new, grown, faded or gone topic; name or count all others."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])

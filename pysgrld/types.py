@@ -59,7 +59,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """Return the row of the topic matrix that each entry uses, (nnz,)."""
+        """Row of the topic matrix of each entry, (nnz,): its word in its document's time slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))

@@ -1,4 +1,4 @@
-"""Functions that find the files of an input, and name inputs by their paths."""
+"""Functions that find and name files of inputs, and decide whether a file is one document."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 
 class TrainingRow(NamedTuple):
-    """Training run of an experiment, which is a row of the experiment's table.
+    """Row of an experiment's table: options of a training run that is repeated with each seed.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def lines(
     tasks: Sequence[CurveTask],
     head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished run, averaged over the seeds that did not diverge."""
+    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
     table: list[tuple[Any, ...]] = []
     for row in rows:

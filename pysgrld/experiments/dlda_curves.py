@@ -287,7 +287,7 @@ HEAD = (
 def rows(
     names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished run, averaged over the seeds that did not diverge."""
+    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]

@@ -58,7 +58,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
 
 def say_best_of_each(scores: dict[str, float]) -> list[str]:
-    """Return a sentence that orders the algorithms by the perplexity of their best runs."""
+    """Return a sentence that orders the algorithms by the perplexity of their best rows."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]

@@ -96,7 +96,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return a study's training runs: six methods with the released and with sgmc's settings."""
+    """Return a study's rows: six methods with the released and with sgmc's settings."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},
@@ -168,7 +168,7 @@ def say(scores: dict[str, float]) -> list[str]:
 
 
 def order(scores: Mapping[str, float], how: str) -> list[str]:
-    """Return a sentence for each panel that lists its runs in ascending order of score."""
+    """Return a sentence for each panel that lists its rows in ascending order of score."""
     text = []
     scored = [name for name, value in scores.items() if not math.isnan(value)]
     for panel, those in (

@@ -193,7 +193,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Return a table line for each run, with final values averaged over seeds."""
+    """Return a table line for each row, with final values averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
         of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]

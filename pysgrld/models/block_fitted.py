@@ -107,7 +107,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw of the latest checkpoint, or the last draw of a Gibbs refinement."""
+        """The last draw of the Gibbs refinement, if there is one, or of the latest checkpoint."""
         if self.exact:
             with placed(self.record.place):
                 last = self.as_matrices(last_draw(self.record.arrays))

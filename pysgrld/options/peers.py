@@ -345,7 +345,7 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the row of `PEERS` for the name of another tool's option, however the name is spelled.
+    """Return the row of `PEERS` for an option or a command of another tool, however it is spelled.
 
     Parameters
     ----------

@@ -367,7 +367,7 @@ class Results(KeptSamples):
         return None if totals is None else totals.occurrences
 
     def word_totals(self) -> WordTotals | None:
-        """Return the number of occurrences of each word in training, with squares, or None."""
+        """Return occurrences of words in training and sums of squared counts; None if unknown."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:

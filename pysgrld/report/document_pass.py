@@ -32,7 +32,7 @@ TOPICS = 12
 #: A topic occurs in a document if its share of the document is at least this.
 HAS = 0.1
 #: Maximum number of documents listed for a topic. Minimum lower bound of the topic's share in a
-#: listed document, because a smaller share may be due to chance.
+#: listed document, because a share with a smaller lower bound may be due to chance.
 BEST, SURE = 5, 0.01
 #: Number of values drawn for a block of documents; it is greater if the topics are large. Maximum
 #: number of values in the sums of products for correlations.

@@ -105,7 +105,7 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return the size and SHA-256 of a regular file, or None if its size is not `size`.
+    """Return size and SHA-256 of a file; None if it is not regular or its size is not `size`.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ class Rows(FromRows):
         self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def all_counts(self, counts: Counts) -> dict[str, Any]:
-        """Return a kernel argument with each topic's total count, if processes share rows."""
+        """Return a kernel argument with each topic's total count, if processes divide the rows."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.total(counts.counts.sum(axis=0))}

@@ -23,7 +23,7 @@ PLAN = "search.json"
 TOPICS = (20, 50, 100, 200)
 #: Number of epochs in the first round of training, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: Minimum number of posterior samples that every run must have in the first round.
+#: The first round is long enough if every run has this number of posterior samples.
 FIRST_SAMPLES = 20
 #: `FEWER_SAMPLES`: if samples are taken rarely, this smaller number of samples suffices in the
 #: first round. `FIRST_ITERATIONS`: number of iterations after burn-in that suffices with it.

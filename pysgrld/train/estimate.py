@@ -74,7 +74,7 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def enough_documents(self) -> int:
-        """Return the minimum minibatch size that keeps the requested threads busy."""
+        """Return the minimum minibatch size that keeps the threads busy, or the corpus size."""
         factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * self.threads)
         return min(self.documents, math.ceil(most))

@@ -266,7 +266,7 @@ class Training:
         )
 
     def _ending(self, *, exhausted: bool) -> Ending | None:
-        """Return the reason why training ends (budget, time limit, end of stream), or else None."""
+        """Return why training ends (budget, half of the time limit, end of stream), or None."""
         iterations = plural(self.chain.step, "iteration")
         if exhausted:
             documents = plural(self.tally.documents, "document")

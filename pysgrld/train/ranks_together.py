@@ -160,8 +160,7 @@ def raise_if_stopped(stop: StopFlag) -> None:
         raise Stopped
 
 
-#: Number of iterations that are timed at the start of training, after the first iteration, which is
-#: slower.
+#: Number of iterations that are timed at each start, after the first iteration, which is slower.
 LOOKED_AT = 5
 #: A remark is logged if less than this fraction of the time is spent on work that the ranks divide.
 #: It is below a half, so that the remark is rare.

@@ -167,7 +167,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a sample in the forms that are due: full (False), top words (True)."""
+        """Store a sample in the forms that are due, full (False) or top words (True); return it."""
         if not due:
             return None
         sample = chain.sample()

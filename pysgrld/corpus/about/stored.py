@@ -59,7 +59,7 @@ class Origin(NamedTuple):
 class About:
     """Reader of the ids, titles, origins, columns and texts of the documents of a stored corpus.
 
-    If the corpus does not store them, ids are document numbers, and columns and texts are missing.
+    Without stored ids, ids are file names or numbers of records; without titles, titles are ids.
 
     Parameters
     ----------

@@ -265,7 +265,7 @@ def _names(
 ) -> tuple[str, list[str]]:
     """Skip lines above a table, and return the delimiter and the field names of the table."""
     options, fields = context.options, context.wanted
-    of_texts = fields.text is not None  # a table of --metadata must have a header
+    of_texts = fields.text is not None  # the first row of --metadata is a header
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)

@@ -69,7 +69,7 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield one document for each element of an array, or of a list within an object."""
+    """Yield a document for each element of an array or of an object's list, or for one object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
