@@ -45,6 +45,9 @@ _BLOCK, _SIMILARITIES = 512, 1 << 21
 #: Spacing of the grid's nodes. Possible numbers of nodes per side, with small prime factors, for
 #: which the Fourier transform is fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
+#: Square roots of proportions are multiples of 1 / `_STEP`. So products and their sums up to 4 are
+#: exact in single precision, in any order: similarities have the same bits for any number of threads.
+_STEP = 2048
 #: Similarities and initial positions are rounded to this number of decimals, because the results of
 #: different machines differ only in later decimals.
 _DIGITS = 5
@@ -146,10 +149,10 @@ def _block_size(others: int) -> int:
 
 
 def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
-    """Return the square roots of proportions, scaled to norm 1."""
+    """Return the square roots of proportions, scaled to norm 1, as multiples of 1 / `_STEP`."""
     roots: Floats = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
-    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
-    return roots
+    roots *= _STEP / np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
+    return np.rint(roots, out=roots) / np.float32(_STEP)
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
@@ -267,11 +270,11 @@ class Placement:
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
     """Return the indices of the points nearest to each of the points ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
-    norms = (points**2).sum(axis=1)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):
         rows = judged[begin : begin + size]
-        apart = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
+        across, along = (points[rows, axis, None] - points[:, axis] for axis in (0, 1))
+        apart = across**2 + along**2
         apart[np.arange(len(rows)), rows] = np.inf
         index[begin : begin + len(rows)] = _least(apart, count)[0]
     return index

@@ -265,3 +265,17 @@ def test_a_page_has_the_columns_of_a_table(page, tmp_path):
 
     made = report(tmp_path / "run", threads=1, documents=1)
     assert {"coin", "group"} <= {column["name"] for column in made.main["columns"]}
+
+
+def test_similarities_are_exact_whatever_the_order_of_their_sums():
+    """Red with: roots that are not multiples of `_STEP`: libraries divide sums among threads, so the
+    map of a page differed between one and two threads.
+    """
+    theta = np.random.default_rng(2).dirichlet(np.full(64, 0.05), 300).astype(np.float32)
+    roots = document_layout._roots(theta)
+    whole = (roots * document_layout._STEP).astype(np.int64)
+    assert np.abs(whole / document_layout._STEP - roots).max() == 0
+    exact = (whole @ whole.T) / document_layout._STEP**2
+    assert exact.max() < 4
+    for order in (np.arange(64), np.random.default_rng(3).permutation(64)):
+        assert (roots[:, order] @ roots[:, order].T == exact).all()
