@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Minimum number of documents for a map.
 FEWEST = 20
@@ -152,7 +152,8 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
     """Return the square roots of proportions, scaled to norm 1, as multiples of 1 / `_STEP`."""
     roots: Floats = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
     roots *= _STEP / np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
-    return np.rint(roots, out=roots) / np.float32(_STEP)
+    exact: Floats = (np.rint(roots) / _STEP).astype(np.float32)
+    return exact
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
@@ -280,7 +281,7 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
     return index
 
 
-def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
+def _least(values: Array, count: int) -> tuple[Int64s, Array]:
     """Return the indices and values of the smallest entries of each row, in ascending order."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
