@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.corpus import Corpus
-from pysgrld.corpus.inputs import corpus_name
+from pysgrld.corpus.inputs import check_inputs, corpus_name
 from pysgrld.corpus.reading import Listener
 from pysgrld.errors import (
     MismatchError,
@@ -21,7 +21,7 @@ from pysgrld.errors import (
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import FREE, as_typed
 from pysgrld.options.option import Resolved
-from pysgrld.options.paths import is_folder, list_folder
+from pysgrld.options.paths import is_folder, is_there, list_folder
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
 from pysgrld.run.files import TEMPORARY, make_folder, open_regular
@@ -194,6 +194,8 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
     for folder in _places(request, draft):
         check_writable(folder)
         _check_folder(folder)
+        if not is_there(folder, OutputError):
+            check_inputs(request.inputs)  # before anything is written
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
             if (ready := _planned(request, draft, folder, stoppable)) is not None:

@@ -244,6 +244,8 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         assert len(done.output.splitlines()) == 1
     done = CliRunner().invoke(main, ["search", "-"])
     assert "store it first" in done.output
+    done = CliRunner().invoke(main, ["search", "missing.txt", "-k", "5,10"])
+    assert (done.exit_code, "no such file" in done.output) == (66, True)
     assert not (fresh.folder / "sgmc-runs").exists()
 
 
