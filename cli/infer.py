@@ -46,7 +46,7 @@ Examples:
   sgmc infer bible-scir new.jsonl --keep-field year -o theta.jsonl
   sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   sgmc infer new.txt --draws 20 --top 5 -o theta.parquet
-  head -5 new.txt | sgmc infer -        JSON lines on standard output
+  head -5 new.txt | sgmc infer --top 3 -  JSON lines: topics, names, shares
   sgmc infer all.jsonl.zst -o theta/  a folder of parts""",
 )
 @click.argument(
@@ -90,7 +90,7 @@ Examples:
 @plain(
     "--top",
     "all",
-    ".parquet: number of topics listed for a document",
+    ".jsonl, .parquet: number of topics listed for a document, the greatest first",
     parse=integer(1),
     metavar="N",
 )
@@ -150,6 +150,7 @@ def command(
         write_proportions,
     )
     from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
+    from pysgrld.report.topic_words import names_of
     from pysgrld.run.layout import check_outputs, is_run
     from pysgrld.run.machine import threads as count
     from pysgrld.run.output_files import whole_file
@@ -173,12 +174,11 @@ def command(
         raise UsageError(
             "--format, --part and --part-documents require a folder of parts; give -o DIR/"
         )
-    table = bool(top or dense)
     if folder:
         suffix = f".{format or 'parquet'}"
-        check_writer(suffix, f"--format {suffix[1:]}", table=table)
+        check_writer(suffix, f"--format {suffix[1:]}", top=bool(top), dense=dense)
     else:
-        suffix = check_suffix(out, table=table)
+        suffix = check_suffix(out, top=bool(top), dense=dense)
     parts = Parts(
         Path(out), suffix, part_documents or (SHARED_PART if part else PART), _share(part, force)
     )
@@ -202,9 +202,15 @@ def command(
                 "that have it"
             )
         steps = interval_steps(results, draws) if draws else None
+        names = names_of(results, layer_index) | results.given_names(layer_index) if top else {}
         if folder:
             layout = Layout(
-                results.fitted.layers[layer_index], steps is not None, top, dense, tuple(fields)
+                results.fitted.layers[layer_index],
+                steps is not None,
+                top,
+                dense,
+                tuple(fields),
+                names,
             )
             record = inference_record(results, path, parts, layout, layer_index, steps)
             parts = prepare_parts(parts, record, force=force)
@@ -222,7 +228,15 @@ def command(
             if piped:
                 stack.enter_context(named("standard output"))
             done = write_proportions(
-                results, documents, file, suffix, layer_index, steps, top=top, dense=dense
+                results,
+                documents,
+                file,
+                suffix,
+                layer_index,
+                steps,
+                top=top,
+                dense=dense,
+                names=names,
             )
         _said(screen, out, done, documents)
 

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -197,6 +197,7 @@ def write_proportions(
     *,
     top: int | None = None,
     dense: bool = False,
+    names: Mapping[int, str] | None = None,
 ) -> Inferred:
     """Infer the topic proportions of documents, and write one row per document, in order.
 
@@ -208,7 +209,7 @@ def write_proportions(
         Seekable if the format is ``.npy``: its header holds the number of rows.
     suffix : str
         The format, a key of `WRITERS`.
-    top, dense
+    top, dense, names
         As for `pysgrld.reading.proportion_files.Layout`.
 
     Returns
@@ -218,7 +219,9 @@ def write_proportions(
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
-    layout = Layout(results.fitted.layers[layer_index], steps is not None, top, dense, fields)
+    layout = Layout(
+        results.fitted.layers[layer_index], steps is not None, top, dense, fields, names or {}
+    )
     inferred = infer(results, blocks, layer_index, steps)
     if named is not None:
         inferred = (block._replace(names=named.names(len(block.lengths))) for block in inferred)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from pysgrld.types import Array, Doubles, Int64s
 #: `GROUP`: maximum number of rows in a Parquet row group. `WAITING`: maximum number of bytes that
 #: wait in memory for a row group, so that groups of long rows have fewer rows.
 GROUP, WAITING = 65_536, 1 << 25
+#: Number of decimals of a listed share in JSON lines.
+_DECIMALS = 6
 #: A spreadsheet takes a cell for a formula if the cell begins with one of these characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -67,11 +70,14 @@ class Layout(NamedTuple):
     intervals : bool
         True if rows contain bounds of intervals in addition to the proportions.
     top : int or None
-        Parquet: number of topics listed for a document, the greatest shares first, or None for all.
+        Number of topics listed for a document, the greatest shares first, or None for all; not CSV
+        and NumPy.
     dense : bool
         Parquet: True if each topic has a column; otherwise each document has a list of topics.
     fields : tuple of str, or None
         Metadata fields that follow a document's id, or None if documents have no ids.
+    names : mapping of int to str
+        Names of the topics, for JSON lines that list topics.
     """
 
     topics: int
@@ -79,6 +85,7 @@ class Layout(NamedTuple):
     top: int | None = None
     dense: bool = False
     fields: tuple[str, ...] | None = None
+    names: Mapping[int, str] = MappingProxyType({})
 
 
 class RowWriter(abc.ABC):
@@ -164,7 +171,11 @@ class CsvWriter(RowWriter):
 
 
 class JsonLinesWriter(RowWriter):
-    """Writer of JSON lines: one line per document, with lists of one value per topic."""
+    """Writer of JSON lines: one line per document, with lists of one value per topic.
+
+    With `Layout.top`, the line has a list of the topics with the greatest shares: an object with
+    number, name, share and bounds for each.
+    """
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a group of documents."""
@@ -178,12 +189,30 @@ class JsonLinesWriter(RowWriter):
                 if fields:
                     about += f', "fields": {text(dict(zip(fields, name.values, strict=True)))}'
             heads.append(f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode())
+        if self.layout.top is not None:
+            self._write_greatest(heads, block, self.layout.top)
+            return
         parts: list[Iterable[bytes]] = [heads]
         for value, array in block.values.items():
             lists = core.decimals(array, separator=", ", point=True)
             parts += repeat(f', "{value or "topics"}": ['.encode()), lists, repeat(b"]")
         parts.append(repeat(b"}\n"))
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
+
+    def _write_greatest(self, heads: list[bytes], block: InferredBlock, top: int) -> None:
+        """Write rows that begin with ``heads``, with the ``top`` greatest topics of each document."""
+        order = core.greatest(block.theta, top=min(top, block.theta.shape[1]))
+        values = {
+            value or "share": np.take_along_axis(array, order, axis=1).tolist()
+            for value, array in block.values.items()
+        }
+        for i, (head, ids) in enumerate(zip(heads, order.tolist(), strict=True)):
+            listed = [
+                {"topic": k, "name": self.layout.names.get(k, "")}
+                | {value: round(rows[i][j], _DECIMALS) for value, rows in values.items()}
+                for j, k in enumerate(ids)
+            ]
+            self.file.write(head + f', "topics": {json.dumps(listed)}}}\n'.encode())
 
 
 class ParquetWriter(RowWriter):
@@ -298,14 +327,14 @@ WRITERS: dict[str, type[RowWriter]] = {
 }
 
 
-def check_suffix(path: str, *, table: bool = False) -> str:
+def check_suffix(path: str, *, top: bool = False, dense: bool = False) -> str:
     """Return the suffix of a file name if `WRITERS` has it; for "-" (standard output), ``.jsonl``.
 
     Parameters
     ----------
     path : str
-    table : bool
-        True if the user asks for an option that only a table of Parquet has.
+    top, dense : bool
+        Whether the user asks for the greatest topics of a document, or for a column for each topic.
 
     Returns
     -------
@@ -322,11 +351,11 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     suffix = ".jsonl" if path == "-" else Path(path).suffix
     if suffix not in WRITERS:
         raise UsageError(f"-o {path}: give a file name that ends in {', '.join(WRITERS)}")
-    check_writer(suffix, f"-o {path}", table=table)
+    check_writer(suffix, f"-o {path}", top=top, dense=dense)
     return suffix
 
 
-def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
+def check_writer(suffix: str, typed: str, *, top: bool = False, dense: bool = False) -> None:
     """Raise an error if a format lacks a requested option, or if its library is missing.
 
     Parameters
@@ -335,8 +364,8 @@ def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
         A key of `WRITERS`.
     typed : str
         The text with which the user named the format, for messages.
-    table : bool
-        True if the user asks for an option that only a table of Parquet has.
+    top, dense : bool
+        Whether the user asks for the greatest topics of a document, or for a column for each topic.
 
     Raises
     ------
@@ -347,10 +376,10 @@ def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
     """
     if suffix == ".parquet":
         require_pyarrow()
-    elif table:
+    elif dense or (top and suffix != ".jsonl"):
         raise UsageError(
-            f"{typed}: --top and --dense apply only to Parquet (.parquet); leave them out, or "
-            "change the file name"
+            f"{typed}: --top applies only to .parquet and .jsonl, and --dense to .parquet; leave "
+            "them out, or change the file name"
         )
 
 

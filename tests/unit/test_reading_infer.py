@@ -220,8 +220,28 @@ def test_too_few_samples_have_no_intervals(sampled, results):
 
 @pytest.mark.parametrize("name", ["theta.csv", "-"])
 def test_what_only_a_table_has_is_refused_of_other_files(name):
-    with pytest.raises(UsageError, match=r"-o .*: --top and --dense apply only to Parquet"):
-        check_suffix(name, table=True)
+    with pytest.raises(UsageError, match=r"--top applies only to .parquet and .jsonl, and --dense"):
+        check_suffix(name, top=True, dense=True)
+
+
+def test_json_lines_list_the_greatest_topics_with_names_and_bounds(sampled):
+    """Red with: shares of other topics than those listed; ascending shares."""
+    file, every = io.BytesIO(), io.BytesIO()
+    steps, some = interval_steps(sampled, 20), [documents(7)]
+    write_proportions(sampled, some, file, ".jsonl", 0, steps, top=2, names={0: "zero", 1: "one"})
+    write_proportions(sampled, [documents(7)], every, ".jsonl", 0, steps)
+    names = {0: "zero", 1: "one"}
+    for line, all_of_it in zip(
+        file.getvalue().splitlines(), every.getvalue().splitlines(), strict=True
+    ):
+        listed, full = json.loads(line)["topics"], json.loads(all_of_it)
+        assert len(listed) == 2
+        assert listed[0]["share"] == pytest.approx(max(full["topics"]), abs=2e-6)
+        for topic in listed:
+            k = topic["topic"]
+            assert topic["name"] == names.get(k, "")
+            for value, column in (("share", "topics"), ("low", "low"), ("high", "high")):
+                assert topic[value] == pytest.approx(full[column][k], abs=2e-6)
 
 
 def test_writing_parquet_without_its_library_says_what_to_install(monkeypatch):

@@ -240,7 +240,7 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
         (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of other jobs"),
         (
             ["--top", "3", "-o", "p/", "--format", "csv"],
-            "--format csv: --top and --dense apply only to Parquet",
+            "--format csv: --top applies only to .parquet and .jsonl",
         ),
     ],
 )
