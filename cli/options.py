@@ -17,7 +17,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import choice, integer
 from pysgrld.options.peers import hint, peer
 
-from .settings import ALIKE, Settings, shortened, table
+from .settings import ALIKE, SettingValue, shortened, table
 from .terminal import shown_in_json, write
 from .values import of_option, runs, takes_path
 
@@ -97,7 +97,7 @@ class Described(click.Command):
     def settings(self) -> Mapping[str, Option]:
         """The settings that ``--set`` takes, by name; empty without that option."""
         types = (param.type for param in self.params)
-        return next((kind.rows for kind in types if isinstance(kind, Settings)), {})
+        return next((kind.rows for kind in types if isinstance(kind, SettingValue)), {})
 
     def _read_settings(self, ctx: click.Context) -> None:
         """Add the values of ``--set`` to the context's values, as if each were an option."""
@@ -113,7 +113,7 @@ class Described(click.Command):
         }
         chosen = typed_values(ctx.params) if "algo" in metavars else None
         try:
-            values = Settings(self.settings).read(typed, chosen, self.instead, metavars)
+            values = SettingValue(self.settings).read(typed, chosen, self.instead, metavars)
         except UsageError as error:
             raise click.BadOptionUsage("--set", str(error), ctx) from None
         ctx.params.update({name.replace("-", "_"): value for name, value in values.items()})
@@ -230,7 +230,7 @@ def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated
                 "none",
                 "set a rare option (may be repeated)",
                 metavar="NAME=VALUE",
-                type=Settings(settings),
+                type=SettingValue(settings),
                 multiple=True,
             )(function)
         for name, entry in reversed(list(entries.items())):

@@ -26,7 +26,7 @@ def shortened(message: str, value: str) -> str:
     return message.replace(value, f"{value[:LONGEST]}...") if len(value) > LONGEST else message
 
 
-class Settings(click.ParamType):  # type: ignore[type-arg]
+class SettingValue(click.ParamType):  # type: ignore[type-arg]
     """Click type of ``--set``, with the command's settings by name."""
 
     name = "setting"

@@ -1,5 +1,6 @@
 """Words of a command line, made from options by name, or from a base and changes."""
 
+from pysgrld.cli.train import SETTINGS
 from pysgrld.models.options import as_typed
 
 
@@ -9,7 +10,11 @@ def typed(options):
         word
         for name, value in options.items()
         if value is not None
-        for word in as_typed(name, value).split(" ", 1)
+        for word in (
+            ("--set", f"{name}={value}")
+            if name in SETTINGS
+            else as_typed(name, value).split(" ", 1)
+        )
     ]
 
 

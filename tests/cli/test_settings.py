@@ -113,7 +113,10 @@ def test_no_message_names_a_setting_as_an_option():
     """Red with: "leave out --friction", which no command has."""
     names = "|".join(sorted(SETTINGS, key=len, reverse=True))
     pattern = re.compile(rf"(?<!diagnose )--(?:{names})(?![-a-z])")
-    for path in Path(pysgrld.__file__).parent.rglob("*.py"):
+    package = Path(pysgrld.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.is_relative_to(package / "cli"):
+            continue  # installed there; other commands have options of the same name
         assert not pattern.findall(path.read_text()), path
 
 
