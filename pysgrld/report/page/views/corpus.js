@@ -124,7 +124,7 @@ function subjects({ best, parts, along, map, say }) {
     place.replaceChildren(h("div.subjects", matrix && heads(best, choose), axis && h("div.ends", UNREAD, h("span", short(spans[0] ?? "", 14)), h("span", short(spans.at(-1) ?? "", 14))), shownRows.map(row)),
       some.length > shownRows.length || (few && !state.every) ? more(some.length > shownRows.length ? `${plural(some.length - shownRows.length, report.topic)} more` : `show ${count(few)} of hardly any share`, () => { state.every = true; draw(); }) : "");
   };
-  const choose = (level) => { chosen.level = level === "" || Number(level) === chosen.level ? null : Number(level); map?.light({ level: chosen.level }); filter?.replaceWith((filter = chooser())); draw(); };
+  const choose = (level) => { chosen.level = level === "" ? null : Number(level); map?.light({ level: chosen.level }); filter?.replaceWith((filter = chooser())); draw(); };
   const chooser = () => choice(`${NOUNS} on the map`, [["", `all ${NOUNS}`], ...best.levels.map((text, i) => [i, short(text, 40)])], chosen.level ?? "", choose);
   let filter = matrix && map ? chooser() : null;
   const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], chosen.order, (value) => { chosen.order = value; draw(); });
@@ -136,7 +136,7 @@ function subjects({ best, parts, along, map, say }) {
 }
 
 function heads(best, choose) {
-  return h("div.heads", UNREAD, best.levels.map((text, level) => h("span", { class: level === chosen.level ? "on" : null, title: `${shown(text)}: ${plural(best.documents[level], report.noun)}`, click: () => choose(level) }, bdi(text))));
+  return h("div.heads", UNREAD, best.levels.map((text, level) => h("span", { class: level === chosen.level ? "on" : null, title: `${shown(text)}: ${plural(best.documents[level], report.noun)}`, click: () => choose(level === chosen.level ? "" : level) }, bdi(text))));
 }
 
 function square(t, parts, best, level, say) {
