@@ -117,7 +117,7 @@ def command(
     differences first.
     FORMULA may have +, *, :, bs(), poly(), C(), np.log(). See docs/effect.md.
     """
-    if formula is None and run is not None and "~" in run:
+    if formula is None and run is not None and (run.lstrip().startswith("~") or " ~ " in run):
         run, formula = None, run
     if formula is None:
         raise UsageError(

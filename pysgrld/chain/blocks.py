@@ -91,8 +91,7 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # The attribute is the number of sweeps of the Gibbs refinement, which has no minibatch
-        # noise.
+        # number of sweeps of the Gibbs refinement, which has no minibatch noise
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -106,7 +105,7 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        # The attribute has arrays with rows for the documents of all processes, by name.
+        # arrays by name, with rows for the documents of all processes
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):

@@ -46,8 +46,7 @@ FEWEST = 400
 #: effective sample size of words and documents, but hardly that of shares of topics. The minimum is
 #: lower if the sweeps of all chains would sample more than `AFFORDED` tokens.
 ENOUGH, AFFORDED = 400, 3.2e9
-#: Minimum number of sweeps for topics over time, in place of `ENOUGH`. These topics mix more
-#: slowly, because steps may be rejected.
+#: As `ENOUGH`, for topics over time: they mix more slowly, because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
 #: Time to sample a token in a collapsed Gibbs sweep, divided by the time in a training minibatch.
 COST = 2.5
@@ -69,8 +68,7 @@ def sweeps_after(
 ) -> int:
     """Return the number of sweeps of each chain of the Gibbs refinement, or 0 to skip it.
 
-    By default the refinement takes about as long as training, and is skipped if that allows too few
-    sweeps.
+    By default it takes about as long as training, and is skipped if that allows too few sweeps.
 
     Parameters
     ----------

@@ -76,9 +76,9 @@ class Ranks(Communicator):
         #: Name of each rank in messages to the user, with its number and host.
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
-        self.sampling = self.moving = 0.0  # Both times are in seconds.
-        self.sent = 0  # The attribute counts the bytes sent.
-        self._over = False  # The attribute is True if all ranks know that the work has ended.
+        self.sampling = self.moving = 0.0  # seconds
+        self.sent = 0  # bytes
+        self._over = False  # True if all ranks know that the work has ended
         self._room: dict[str, Array] = {}
         self._last: Requested | None = None
 
@@ -138,10 +138,7 @@ class Ranks(Communicator):
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the rank that owns each word's topic row.
-
-        Units of rows are assigned to ranks in turn.
-        """
+        """Return the rank that owns each word's topic row; ranks get units of rows in turn."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
@@ -232,10 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return scratch memory for ``rows`` rows with the width and type of ``like``.
-
-        Calls with the same ``name`` reuse the memory.
-        """
+        """Return an array of ``rows`` rows like those of ``like``, reused by its ``name``."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -252,10 +246,7 @@ class Ranks(Communicator):
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
-        """Return the slice of this rank's rows in an array with the rows of all ranks.
-
-        ``sizes`` are the row counts of all ranks.
-        """
+        """Return the slice of this rank's rows among all rows; ``sizes`` are all row counts."""
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
@@ -297,20 +288,14 @@ class Ranks(Communicator):
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all ranks, in rank order.
-
-        ``sizes`` are the row counts of all ranks.
-        """
+        """Return the rows of all ranks, in rank order; ``sizes`` are their row counts."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
         return joined
 
     def _give_rows(self, array: Array, sizes: Int64s) -> None:
-        """Allgather rows in place.
-
-        ``sizes`` are the row counts of all ranks.
-        """
+        """Allgather rows in place; ``sizes`` are the row counts of all ranks."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
@@ -372,10 +357,7 @@ class Ranks(Communicator):
     # ---- sums over all ranks
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Replace arrays by their sums over all ranks (MPI_Allreduce).
-
-        Small arrays are sent in one message.
-        """
+        """Replace arrays by their sums over all ranks; small arrays share a message."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -389,10 +371,7 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Replace counts by their sums over all ranks (MPI_Allreduce).
-
-        Each rank sums a part of a large array.
-        """
+        """Replace counts by their sums over all ranks; each rank sums a part of a large array."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -409,7 +388,7 @@ class Ranks(Communicator):
         """Replace this rank's part of a vector of counts by the sum of this part over all ranks."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # The mask has all ranks but this one.
+        is_other = np.arange(self.size) != self.rank  # all ranks but this one
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
@@ -498,10 +477,7 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather the rows of all ranks on the first rank, in rank order.
-
-        Other ranks return their own rows.
-        """
+        """Gather all rows on the first rank, in rank order; other ranks return their own."""
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)

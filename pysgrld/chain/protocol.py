@@ -70,7 +70,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        # The attribute has all documents, if each iteration uses all documents.
+        # all documents, if each iteration uses all documents
         self._whole: Minibatch | None = None
 
     @property

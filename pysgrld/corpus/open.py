@@ -41,8 +41,7 @@ from pysgrld.types import Documents, Int64s
 
 #: Name in ``meta.json`` under which documents without words are counted.
 EMPTY = "no known word"
-#: Name in ``meta.json`` under which documents are counted that were left out because they repeat
-#: another document or are in another language.
+#: Name in ``meta.json`` of the count of documents that repeat others or have another language.
 UNWANTED = "repeated, or in another language"
 #: A corpus with at most `FEW` documents of at least `LONG` tokens on average is a corpus of books,
 #: which should be split into pieces.
@@ -84,9 +83,8 @@ def open_corpus(
     threads : int
         Number of threads that decompress, clean and count words; the result does not depend on it.
     resumable : bool
-        Whether the documents read so far stay on disk, next to ``store``, when `notify` raises
-        `Interrupted` or the process is killed. The same call then resumes the reading. An input that
-        is a pipe prevents this.
+        Whether documents stay next to ``store`` when `notify` raises `Interrupted` or the process is
+        killed, so that the same call resumes the reading; not possible if an input is a pipe.
     among : sequence of str, optional
         All inputs of the corpus, if ``inputs`` are the inputs of one of its shards. A shard may
         lack words and requested fields.
@@ -331,8 +329,7 @@ class CorpusBuilder:
         whole : bool
             Whether all inputs were read to their end.
         shard : bool
-            Whether the corpus is a shard of a larger corpus. It may then lack words and fields that other
-            shards have.
+            Whether this is a shard of a corpus; it may then lack words and fields of other shards.
 
         Raises
         ------
@@ -387,8 +384,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # Documents matched to a run need not have the fields that the user named for the
-            # training documents.
+            # documents matched to a run may lack fields that were named for training documents
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -525,10 +521,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field that the user named to its column, and to the option that named the field.
-
-    A column is identified by its role and its name.
-    """
+    """Map each field that the user named to its column's role and name, and to the option."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:

@@ -252,10 +252,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs, in which words are not counted yet.
-
-    Steps before ``done`` are left out, and steps without a wanted document are emptied.
-    """
+    """Yield the steps of all inputs from ``done``, uncounted, without unwanted documents."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:

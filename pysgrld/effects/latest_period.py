@@ -93,23 +93,12 @@ def added_documents(
 ) -> PeriodNews | None:
     """Compare the documents that a continued run added with the earlier ones.
 
-    Parameters
-    ----------
-    results : Results
-    tell : callable (what, done, total)
-        Called with the number of documents done.
+    Parameters and errors are those of `latest_period`.
 
     Returns
     -------
     PeriodNews or None
         None if the run has no earlier documents, or fewer than `DOCUMENTS` of either kind.
-
-    Raises
-    ------
-    MissingInputError
-        If the training corpus is missing.
-    UsageError
-        If topics have no shares.
     """
     corpus = _corpus_of(results)
     earlier = corpus.earlier_documents

@@ -1,8 +1,7 @@
 """Comparison of several chains: their topics are matched, then R-hat and ESS are computed.
 
-The comparison reads only stored posterior samples, so the runs may still be in training. `verdict`
-of `pysgrld.reading.diagnosis` writes the result in words, and docs/diagnose.md explains the
-numbers.
+All input is stored posterior samples, so the runs may still be in training. `verdict` of
+`pysgrld.reading.diagnosis` writes the result in words; docs/diagnose.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ _FEW_FULL = (
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
-#: Options that may also differ between chains if all chains used the options' defaults. Such a
-#: default depends on the held-out documents and on the first minibatch, hence on the seed, but it
-#: does not change the sampled distribution.
+#: Options that may also differ if all chains used their defaults. Such a default depends on the
+#: seed, by held-out documents and first minibatch, but does not change the sampled distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
@@ -404,8 +402,7 @@ def _match_topics(
         for chain, rows, average in zip(chains, order, averages, strict=True)
     ]
     halves = [average.means for average in averages]
-    # A single chain is compared with itself: this is the overlap of each topic's two halves.
-    if len(chains) == 1:
+    if len(chains) == 1:  # overlap of the two halves of each topic
         least = likeness.overlap(*halves[0])
     # Count the topics whose first half is clearly nearer to another topic's second half than to its
     # own.

@@ -80,7 +80,7 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
 class Mean(Rows):
     """Topics of collapsed Gibbs sampling, stored as their expectation given all tokens' topics."""
 
-    _statistics: Counts | None = None  # The attribute has the counts of the last step.
+    _statistics: Counts | None = None  # counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
         """Return the distribution from which `drawn` draws; None if `drawn` uses logarithms."""

@@ -69,9 +69,8 @@ class LogPerplexity(DensityScorer):
         whole = held_out.held_out
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
-        self.proposed = 0  # The attribute counts the samples scored by importance sampling.
-        # The attribute has the log of each document's sum of densities over the samples scored by
-        # importance sampling.
+        self.proposed = 0  # number of samples scored by importance sampling
+        # log of each document's sum of densities over these samples
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
