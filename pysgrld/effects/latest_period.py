@@ -93,7 +93,12 @@ def added_documents(
 ) -> PeriodNews | None:
     """Compare the documents that a continued run added with the earlier ones.
 
-    Parameters and errors are those of `latest_period`.
+    Parameters
+    ----------
+    results : Results
+        The run. `latest_period` names the errors.
+    tell : callable, optional
+        Receives the progress: label, documents done, documents in all.
 
     Returns
     -------
