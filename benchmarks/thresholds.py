@@ -77,7 +77,7 @@ EXPLAINED = {
         models/exact_tokens _NUMBER; models/dpmm/slice_sampling _STICKS _COMPONENTS _CONCENTRATION
         _BETA _FRESH _CHOICE _SWAPS _UNIFORMS _BIRTHS; models/sam/score _PRIOR _PROPOSAL;
         report/page_file VERSION; report/population _SEED; samplers/points _START _PACE;
-        search/rungs _KEY; train/short_chains _OTHERS; experiments/bench/timing SCHEMA; report/page_file
+        search/rounds _KEY; train/short_chains _OTHERS; experiments/bench/timing SCHEMA; report/page_file
         NONE LEVEL SPAN; run/tensors ALIGNMENT""",
     "How fine numbers are stored or cut: beyond what the result is rounded to.": """
         chain/clusters _UNIT; estimators/inputs FINE RESOLUTION; evaluate/reader _FINE; types UNIT;
@@ -124,7 +124,7 @@ EXPLAINED = {
 #: averaged over, a guard against dividing by almost nothing, where an ascent ends, a width that any slice
 #: sampler may have; a fifth more changes no digit shown.
 AVERAGED = """
-    search/outcome SAMPLES; search/rungs RESAMPLES; effects/composition WEIGHTINGS _UNITS _LEAST
+    search/outcome SAMPLES; search/rounds RESAMPLES; effects/composition WEIGHTINGS _UNITS _LEAST
     _LEVERAGE; effects/design _AVERAGED; reading/results COHERENCE_DOCUMENTS WEIGHT_DOCUMENTS;
     report/population WEIGHTINGS; report/document_pass DOCUMENTS; models/dpmm/fitted NEIGHBOURS;
     samplers/concentration _WIDTH; samplers/ascent TOLERANCE _ENOUGH; samplers/lazy_rows RENEW;

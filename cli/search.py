@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: search sets these options itself, or they apply only to streams of documents.
 _INSTEAD = {
     "chain-id": "--chains N trains N chains of each remaining setting",
-    "iterations": "--epochs E sets the length of the last rung",
+    "iterations": "--epochs E sets the length of the last round",
     "resume": "repeat the same command to resume a search, or begin a new one with another --out",
     "corpus-size": "a search reads a stored corpus, whose size is known; leave it out",
     "shuffle-buffer": "a search reads a stored corpus in random order; leave it out",
@@ -101,7 +101,7 @@ docs/choosing-k.md.""",
 @plain(
     "--chains",
     "2",
-    "number of chains per setting in the last rung",
+    "number of chains per setting in the last round",
     parse=integer(1, 1024),
     metavar="N",
     group=_SEARCH,
@@ -152,8 +152,8 @@ def command(
 ) -> None:
     """Find numbers of topics for CORPUS that predict well and are easy to read.
 
-    A model is trained for each number of topics (or other option), in rungs of 4, 8, 16, ... epochs.
-    A rung drops settings that are certainly worse on held-out documents and cannot catch up; the
+    A model is trained for each number of topics (or other option), in rounds of 4, 8, 16, ... epochs.
+    A round drops settings that are certainly worse on held-out documents and cannot catch up; the
     others train until they have converged, in several chains. All options of 'sgmc train' apply to
     every setting.
     """

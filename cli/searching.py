@@ -1,4 +1,4 @@
-"""Progress output of ``sgmc search``, which trains its runs in rounds called rungs."""
+"""Progress output of ``sgmc search``, which trains its runs in rounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .several import SeveralScreen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysgrld.search.rungs import Rung
+    from pysgrld.search.rounds import Round
     from pysgrld.search.show import SearchProgress
 
 
@@ -51,25 +51,26 @@ class SearchScreen(SeveralScreen):
         self._started.add(number)
         self.detail(f"{path}: {line}")
 
-    def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Print the number and length of a rung (round of training) that begins, and its runs."""
+    def begin_round(self, current_round: Round, names: Sequence[str]) -> None:
+        """Print the number and length of a round of training that begins, and its runs."""
         self.begin(len(names))
         self._names = names
-        far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
-        last = ", the last" if rung.last else ""
+        epochs = current_round.epochs
+        far = "until settled" if epochs is None else f"to {epochs:g} epochs"
+        last = ", the last" if current_round.last else ""
         self._line(
-            "rung",
-            f"rung {rung.number}{last}, {far}: {'; '.join(names)}",
-            rung=rung.number,
-            epochs=rung.epochs,
+            "round",
+            f"round {current_round.number}{last}, {far}: {'; '.join(names)}",
+            round=current_round.number,
+            epochs=epochs,
             runs=list(names),
         )
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Print the settings that the search drops after a rung, and the best setting."""
+        """Print the settings that the search drops after a round, and the best setting."""
         self._close()
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:
             worse = f"{100 * one['worse'][0]:.1f} % worse than {record['leader']}"
             self._line("dropped", f"{one['name']} is dropped: {one['why']} ({worse})")
-        self._line("decided", f"rung {record['rung']}: {record['leader']} leads", **dict(record))
+        self._line("decided", f"round {record['round']}: {record['leader']} leads", **dict(record))

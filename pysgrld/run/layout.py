@@ -60,7 +60,7 @@ _OF_RUN = frozenset(
 )
 _OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})
 _OF_CORPUS |= {"inputs.jsonl"} | {f"{name}.npy" for name in ("indptr", "indices", "counts")}
-_OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "corpus"})
+_OF_SEARCH = frozenset({"search.json", "rounds.jsonl", LOCK, f"{LOCK}.held", "corpus"})
 
 
 class StopReason(StrEnum):

@@ -40,7 +40,7 @@ from pysgrld.search.plan import (
     read_plan,
 )
 from pysgrld.search.result_files import claim_results
-from pysgrld.search.rungs import Cell, Rung
+from pysgrld.search.rounds import Cell, Round
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
@@ -122,11 +122,11 @@ class ReadySearch(NamedTuple):
         corpus = self.folder / "corpus"
         return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
-    def cell_request(self, rung: Rung, cell: Cell) -> Request:
+    def cell_request(self, current_round: Round, cell: Cell) -> Request:
         """Return the request to train a run of a round, with its share of threads and memory."""
         changes: dict[str, Any] = {"chain_id": cell.chain}
-        if rung.epochs is not None:
-            changes["epochs"] = float(rung.epochs)
+        if current_round.epochs is not None:
+            changes["epochs"] = float(current_round.epochs)
         memory = self.request.choices.start.max_memory or allowed_memory()
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
@@ -181,7 +181,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
     MismatchError
         If the folder that was named holds another search.
     SgmcError
-        For everything else that is wrong before a rung begins.
+        For everything else that is wrong before a round begins.
     """
     stoppable = Stoppable(listener, stop)
     if (folder := request.resumed()) is not None:
@@ -195,7 +195,7 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
         check_writable(folder)
         _check_folder(folder)
         if not is_there(folder, OutputError):
-            check_inputs(request.inputs)  # before anything is written
+            check_inputs(request.inputs)  # Check the inputs before any file is written.
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
             if (ready := _planned(request, draft, folder, stoppable)) is not None:
@@ -305,7 +305,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # another program has written the files
+    except (OSError, SgmcError):  # Another program may have written files that cannot be opened.
         return False
     return True
 

@@ -1,7 +1,7 @@
 """Search by successive halving: in each round, train all remaining settings and drop bad ones.
 
-A round is called a rung. After an interruption, the same command continues the runs from their
-checkpoints, and the search from ``search.json`` and ``rungs.jsonl``.
+After an interruption, the same command continues the runs from their checkpoints, and the search
+from ``search.json`` and ``rounds.jsonl``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pysgrld.run.machine import threads
 from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
 from pysgrld.search.outcome import read_standing
 from pysgrld.search.plan import SearchPlan
-from pysgrld.search.rungs import RUNGS, Rung, decision, judge, next_rung, read_rungs
+from pysgrld.search.rounds import ROUNDS, Round, decision, judge, next_round, read_rounds
 from pysgrld.search.show import SearchProgress
 from pysgrld.train.events import Reporter
 from pysgrld.train.processes import Explain, Task, Watcher, conclude, run_all
@@ -37,15 +37,15 @@ class SearchTeller(Watcher, Protocol):
 
     progress: SearchProgress | None
 
-    def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show the names of the runs in a round (rung) that begins; runs are numbered from 1."""
+    def begin_round(self, current_round: Round, names: Sequence[str]) -> None:
+        """Show the names of the runs in a round that begins; runs are numbered from 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Show which settings a round has dropped, given its line of ``rungs.jsonl``."""
+        """Show which settings a round has dropped, given its line of ``rounds.jsonl``."""
 
 
 class DecidedSearch(NamedTuple):
-    """Completed search: its folder, its plan, and the records of all rounds (rungs)."""
+    """Completed search: its folder, its plan, and the records of all rounds."""
 
     folder: Path
     plan: SearchPlan
@@ -77,11 +77,11 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
         ending_with(options.requeue_exit_code),
         prepared(request, teller, stop) as ready,
     ):
-        records = read_rungs(ready.folder)
+        records = read_rounds(ready.folder)
         try:
-            while (rung := next_rung(ready.plan, records)) is not None:
-                _train(ready, rung, teller, stop, started, explain)
-                records = _decide(ready, rung, records, teller)
+            while (current_round := next_round(ready.plan, records)) is not None:
+                _train(ready, current_round, teller, stop, started, explain)
+                records = _decide(ready, current_round, records, teller)
         except Interrupted:
             # The error of an early stop must be reported, rather than this error.
             with contextlib.suppress(SgmcError):
@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide all trained rounds (rungs), and return the number of runs in the next, or 0.
+    """Decide all trained rounds, and return the number of runs in the next, or 0.
 
     Parameters
     ----------
@@ -100,16 +100,16 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
     teller : SearchTeller
     """
     with StopFlag() as stop, prepared(request, teller, stop) as ready:
-        records = read_rungs(ready.folder)
-        while (rung := next_rung(ready.plan, records)) is not None:
-            if not all(rung.is_done(cell, ready.folder) for cell in rung.cells):
-                return len(rung.cells)
-            records = _decide(ready, rung, records, teller)
+        records = read_rounds(ready.folder)
+        while (current_round := next_round(ready.plan, records)) is not None:
+            if not all(current_round.is_done(cell, ready.folder) for cell in current_round.cells):
+                return len(current_round.cells)
+            records = _decide(ready, current_round, records, teller)
         return 0
 
 
 def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDirectory | None:
-    """Train one run of the current round (rung), or return None if the search is finished.
+    """Train one run of the current round, or return None if the search is finished.
 
     Parameters
     ----------
@@ -127,20 +127,21 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
     Raises
     ------
     UsageError
-        If the rung has fewer than `number` runs.
+        If the round has fewer than `number` runs.
     SgmcError
         As `pysgrld.train.start.train` does.
     """
     folder = find(request)
     ready = reopened(request._replace(inputs=(str(folder),), jobs=1), folder)
-    rung = next_rung(ready.plan, read_rungs(folder))
-    if rung is None:
+    current_round = next_round(ready.plan, read_rounds(folder))
+    if current_round is None:
         return None
-    if number > len(rung.cells):
+    if number > len(current_round.cells):
         raise UsageError(
-            f"--task {number}: rung {rung.number} has {len(rung.cells)} tasks (see --tasks)"
+            f"--task {number}: round {current_round.number} has {len(current_round.cells)} tasks "
+            "(see --tasks)"
         )
-    run_request = ready.cell_request(rung, rung.cells[number - 1])
+    run_request = ready.cell_request(current_round, current_round.cells[number - 1])
     options = request.choices.start
     with (
         StopFlag(options.time_limit, stop_signal=options.stop_signal) as stop,
@@ -151,45 +152,51 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
 
 def _train(
     ready: ReadySearch,
-    rung: Rung,
+    current_round: Round,
     teller: SearchTeller,
     stop: StopFlag,
     started: float,
     explain: Explain,
 ) -> None:
-    """Train the runs of a round (rung) that are not finished yet."""
-    cells = [cell for cell in rung.cells if not rung.is_done(cell, ready.folder)]
+    """Train the runs of a round that are not finished yet."""
+    cells = [cell for cell in current_round.cells if not current_round.is_done(cell, ready.folder)]
     if not cells:
         return
     names = [
-        f"{c.contender.name}, chain {c.chain}" if rung.last else c.contender.name for c in cells
+        f"{c.contender.name}, chain {c.chain}" if current_round.last else c.contender.name
+        for c in cells
     ]
-    teller.rung(rung, names)
+    teller.begin_round(current_round, names)
     limit = ready.request.choices.start.time_limit
-    work = [Task(ready.cell_request(rung, cell), started, explain, limit) for cell in cells]
+    work = [
+        Task(ready.cell_request(current_round, cell), started, explain, limit) for cell in cells
+    ]
     ended = run_all(work, teller, stop, ready.request.jobs)
     conclude(ended, lambda numbers: "; ".join(names[n - 1] for n in numbers), ready.folder)
     if len(ended) < len(cells):
         raise Interrupted(
-            f"{stop.reason}: stopped after {len(ended)} of {len(cells)} runs of rung {rung.number}; run "
-            "the same command again to continue"
+            f"{stop.reason}: stopped after {len(ended)} of {len(cells)} runs of "
+            f"round {current_round.number}; run the same command again to continue"
         )
 
 
 def _decide(
-    ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
+    ready: ReadySearch,
+    current_round: Round,
+    records: Sequence[dict[str, Any]],
+    teller: SearchTeller,
 ) -> list[dict[str, Any]]:
     """Decide which settings a trained round keeps; store the decision, and return all decisions."""
     number = threads(ready.request.choices.start.threads).number
     standings, sizes = [], {}
     for contender in ready.plan.contenders:
-        cells = [cell for cell in rung.cells if cell.contender == contender]
+        cells = [cell for cell in current_round.cells if cell.contender == contender]
         if cells:
             chains = [Results(cell.path(ready.folder), number) for cell in cells]
             standings.append(read_standing(contender, chains)[0])
             widths = chains[0].options.widths
             sizes[contender.name] = widths[0] if widths else 0
-    lines = [*records, decision(ready.plan, rung, judge(standings), sizes)]
-    replace_file(ready.folder / RUNGS, [jsonio.line(record) for record in lines], "search")
+    lines = [*records, decision(ready.plan, current_round, judge(standings), sizes)]
+    replace_file(ready.folder / ROUNDS, [jsonio.line(record) for record in lines], "search")
     teller.decided(lines[-1])
     return lines

@@ -22,7 +22,7 @@ from pysgrld.reading.score import own_scorer
 from pysgrld.report.sample_pass import TEN, tenth
 from pysgrld.run import chain_path
 from pysgrld.search.plan import Contender, SearchPlan
-from pysgrld.search.rungs import Standing, bounds, resampled, worse_by
+from pysgrld.search.rounds import Standing, bounds, resampled, worse_by
 from pysgrld.types import Key
 
 #: Number of bytes at the end of ``metrics.jsonl`` that certainly include its last line.
@@ -173,7 +173,7 @@ class SearchResult(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """Return the name of the setting that is recommended for reading its topics.
+        """Name of the setting that is recommended for reading its topics.
 
         This setting is `smallest`, unless less than half of its words lie in topics that all chains
         found. In that case it is the setting with the largest fraction of words in such topics.
@@ -211,7 +211,7 @@ def result_of(
     folder : Path
     plan : SearchPlan
     records : sequence of mapping
-        Lines of ``rungs.jsonl`` in the order of the rungs.
+        Lines of ``rounds.jsonl`` in the order of the rounds.
     threads : int
     tell : callable, optional
         Called with the number of settings read so far.
@@ -314,7 +314,7 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
 
 
 def steady_words(results: Results) -> float | None:
-    """Return the average number of a topic's top ten words that also are top words of a sample.
+    """Return the mean number of a topic's top ten words that are also top words in a single sample.
 
     Returns None if the run has fewer than two posterior samples, or its topics have no mean.
 

@@ -30,7 +30,8 @@ FIRST_SAMPLES = 20
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000
-#: Groups of options that must be equal for all settings, and below them single such options.
+#: `_OF_DOCUMENTS`: groups of options that must be equal for all settings. `_OF_ALL`: single
+#: options that must also be equal.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
@@ -57,7 +58,7 @@ class Contender(NamedTuple):
 
     @property
     def choices(self) -> Choices:
-        """Return the options of the setting as `Choices`, the form used for the command line."""
+        """Options of the setting as `Choices`, the form used for the command line."""
         return Choices(self.options)
 
 
@@ -168,11 +169,11 @@ class SearchPlan(NamedTuple):
         search is continued.
     contenders : tuple of Contender
     chains : int
-        Chains of each contender in the last rung.
+        Chains of each contender in the last round.
     first : int
-        Epochs of the first rung.
+        Epochs of the first round.
     epochs : float or None
-        Epochs of the last rung, or None to train until the score has converged.
+        Epochs of the last round, or None to train until the score has converged.
     corpus : dict
         Facts of the corpus: name, documents, words, tokens.
     """
@@ -187,7 +188,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Return the options, settings and corpus that identify a search, as a dictionary."""
+        """Options, settings and corpus that identify a search, as a dictionary."""
         return {
             **self.choices.values,
             "list of settings": ", ".join(c.name for c in self.contenders),
@@ -246,10 +247,10 @@ def choices_of(options: Mapping[str, Any]) -> Choices:
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Return the number of epochs in the first round: the least of 4, 8, 16, ... that suffices.
+    """Return the number of epochs in the first round, which is 4, 8, 16 or a further power of 2.
 
-    It suffices if every run has twenty posterior samples, or ten after a hundred iterations of
-    sampling.
+    It is the least number with which every run has twenty posterior samples, or ten after a hundred
+    iterations of sampling.
 
     Parameters
     ----------

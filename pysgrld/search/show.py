@@ -11,7 +11,7 @@ from pysgrld.errors import all_of, plural
 from pysgrld.reading.find_runs import ListedRun, list_runs
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
-from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
+from pysgrld.search.rounds import NEAR, Round, next_round, read_rounds
 
 #: Heads of the table's columns that follow the varied options and the score.
 HEADS = (
@@ -53,9 +53,9 @@ class SearchProgress(NamedTuple):
     folder : Path
     plan : SearchPlan
     records : sequence of mapping
-        Rungs that are decided, in the form of ``rungs.jsonl``.
-    rung : Rung or None
-        The open rung, or None if the last one is decided.
+        Rounds that are decided, in the form of ``rounds.jsonl``.
+    current_round : Round or None
+        The open round, or None if the last one is decided.
     runs : tuple of ListedRun
         Runs that have begun.
     """
@@ -63,7 +63,7 @@ class SearchProgress(NamedTuple):
     folder: Path
     plan: SearchPlan
     records: Sequence[Mapping[str, Any]]
-    rung: Rung | None
+    current_round: Round | None
     runs: tuple[ListedRun, ...]
 
     @classmethod
@@ -82,8 +82,8 @@ class SearchProgress(NamedTuple):
             If one of the files was changed after it was written.
         """
         listed = tuple(list_runs(folder) if runs is None else runs)
-        plan, records = read_plan(folder), read_rungs(folder)
-        return cls(folder, plan, records, next_rung(plan, records), listed)
+        plan, records = read_plan(folder), read_rounds(folder)
+        return cls(folder, plan, records, next_round(plan, records), listed)
 
     def listed(self) -> tuple[str, str, str]:
         """Return the numbers of topics, the state and the score, as texts for a list of runs.
@@ -97,7 +97,7 @@ class SearchProgress(NamedTuple):
         topics = ",".join(map(str, counts)) or "-"
         if len(topics) > _LISTED:
             topics = f"{counts[0]} to {counts[-1]}"
-        state = "finished" if self.rung is None else f"rung {self.rung.number}"
+        state = "finished" if self.current_round is None else f"round {self.current_round.number}"
         score = "-"
         if self.records:
             leader = self.records[-1]["leader"]
@@ -109,19 +109,21 @@ class SearchProgress(NamedTuple):
     def table(self) -> list[tuple[str, ...]]:
         """Return a table of the settings as texts: the column heads, then a row for each setting.
 
-        The list is empty if no run has begun, or if the last rung is decided.
+        The list is empty if no run has begun, or if the last round is decided.
         """
-        rung = self.rung
-        if not self.runs or rung is None:
+        current_round = self.current_round
+        if not self.runs or current_round is None:
             return []
         title = next((run.kind.title for run in self.runs if run.kind is not None), "score")
-        rows: list[tuple[str, ...]] = [("tried", title, "iterations", f"rung {rung.number}")]
+        rows: list[tuple[str, ...]] = [
+            ("tried", title, "iterations", f"round {current_round.number}")
+        ]
         for contender in self.plan.contenders:
             runs = [run for run in self.runs if run.path.parent.name == contender.name]
             scores = [run.score for run in runs if run.score is not None]
             kind = next((run.kind for run in runs if run.kind is not None), None)
-            cells = [cell for cell in rung.cells if cell.contender == contender]
-            done = sum(rung.is_done(cell, self.folder) for cell in cells)
+            cells = [cell for cell in current_round.cells if cell.contender == contender]
+            done = sum(current_round.is_done(cell, self.folder) for cell in cells)
             if not cells:
                 drop = next(r for r in self.records if contender.name not in r["goes_on"])
                 state = f"dropped after {drop['epochs']:g} epochs"

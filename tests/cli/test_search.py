@@ -15,14 +15,14 @@ from pysgrld.cli import main
 from pysgrld.run import _failpoints
 from pysgrld.run.lock import hold
 from pysgrld.search.plan import Contender
-from pysgrld.search.rungs import Cell, Rung
+from pysgrld.search.rounds import Cell, Round
 
 from .conftest import Sgmc
 
-#: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
+#: A search of seconds, over a corpus of four topics; one is dropped in the first round.
 ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--set", "warm-up=20", "--epochs", "80")
 ARGS += ("--set", "starts=1", "--alpha", "0.1")
-FILES = ("search.json", "rungs.jsonl")
+FILES = ("search.json", "rounds.jsonl")
 #: Folder of a search without --out.
 PLACE = "sgmc-runs/planted-search"
 
@@ -127,18 +127,18 @@ def test_the_table_and_two_answers_are_printed(whole):
     assert max(map(len, out.partition("Look at")[0].splitlines())) <= 80
 
 
-def test_decisions_are_those_of_an_array_after_a_kill_in_every_rung_and_for_two_jobs(whole, fresh):
-    """And before there is a plan. Red with: a rung begun anew; decisions that look at the clock; chains
-    of the last rung numbered otherwise; a folder that is told in the plan."""
+def test_decisions_are_those_of_an_array_after_a_kill_in_every_round_and_for_two_jobs(whole, fresh):
+    """And before there is a plan. Red with: a round begun anew; decisions that look at the clock; chains
+    of the last round numbered otherwise; a folder that is told in the plan."""
     for word in ("held-out", r"k-4: .* done", r"k-6, chain 1: .* done"):
         kill_in(fresh, *ARGS, "--out", "killed", word=word)
     done = fresh("search", "planted.txt", *ARGS, "--out", "killed", "--jobs", "2")
-    assert "rung 1" not in done.stderr
+    assert "round 1" not in done.stderr
     assert "For reading: " in done.stdout
     assert decisions(fresh.folder / "killed") == decisions(whole.folder / PLACE)
 
 
-def test_an_array_has_the_tasks_of_each_rung(whole, within):
+def test_an_array_has_the_tasks_of_each_round(whole, within):
     assert whole.rounds == [3, 4]
     assert "nothing to do" in within("search", PLACE, "--task", "1").stderr
 
@@ -173,10 +173,11 @@ def test_a_search_of_a_stored_corpus_goes_on_by_its_folder(fresh, monkeypatch):
 
 
 def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
-    """Its record has the budget of the next rung before it has trained. Red with: status written last."""
+    """Its record has the budget of the next round before it has trained. Red with: status
+    written last."""
     monkeypatch.chdir(fresh.folder)
     cell = Cell(Contender("k-2", (0,), {"topics": 2}), 1)
-    rung = Rung(2, 2.0, False, (cell,))
+    current_round = Round(2, 2.0, False, (cell,))
 
     def train(epochs):
         args = ("-k", "2", "--threads", "1", "--epochs", epochs, "--out", "k-2/chain-1")
@@ -188,9 +189,9 @@ def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
         assert train(2) != 0
     finally:
         _failpoints.arm(None)
-    assert not rung.is_done(cell, fresh.folder)
+    assert not current_round.is_done(cell, fresh.folder)
     assert train(2) == 0
-    assert rung.is_done(cell, fresh.folder)
+    assert current_round.is_done(cell, fresh.folder)
 
 
 def test_a_search_that_another_process_holds_is_refused(whole, within):

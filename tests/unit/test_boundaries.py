@@ -42,7 +42,7 @@ from pysgrld.samplers.log_rows import RowsOrLogs
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import Counts
-from pysgrld.search import rungs
+from pysgrld.search import rounds
 from pysgrld.train.plan import _remarks
 from pysgrld.types import Block, Key, Seeds
 
@@ -235,8 +235,8 @@ def test_a_category_of_an_effect_has_at_most_100_values(levels, fits):
             _column("party", values)
 
 
-def test_a_rung_of_a_search_is_sure_by_95_per_cent():
-    found = rungs.bounds(0.5, np.linspace(0.0, 1.0, 1001))
+def test_a_round_of_a_search_is_sure_by_95_per_cent():
+    found = rounds.bounds(0.5, np.linspace(0.0, 1.0, 1001))
     np.testing.assert_allclose((found.low, found.high), (0.025, 0.975))
 
 

@@ -1,4 +1,4 @@
-"""The plan of a search: list of settings, how far the first rung goes, and its file."""
+"""The plan of a search: list of settings, how far the first round goes, and its file."""
 
 from types import SimpleNamespace
 
@@ -88,7 +88,7 @@ def test_two_values_that_would_have_one_folder_are_refused():
 
 
 @pytest.mark.parametrize(("documents", "epochs"), [(10_000, 4), (1_000, 32), (200, 128)])
-def test_the_first_rung_gives_every_contender_twenty_samples(documents, epochs):
+def test_the_first_round_gives_every_contender_twenty_samples(documents, epochs):
     """Red with: 4 epochs for all, in which a small corpus is not warm yet."""
     options = SimpleNamespace(minibatch=100, burn_in=100, sample_every=5)
     assert first_epochs([(options, documents)]) == epochs
@@ -101,7 +101,7 @@ def test_the_first_rung_gives_every_contender_twenty_samples(documents, epochs):
 @pytest.mark.parametrize(
     ("every", "iterations"), [(1, 20), (2, 40), (5, 100), (8, 100), (10, 100), (11, 110), (40, 400)]
 )
-def test_rare_samples_do_not_make_the_first_rung_long(every, iterations):
+def test_rare_samples_do_not_make_the_first_round_long(every, iterations):
     """Red with: twenty samples of a run whose samples are forty iterations apart."""
     for more, epochs in ((0, 8), (1, 16)):
         options = SimpleNamespace(

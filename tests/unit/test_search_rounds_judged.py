@@ -1,4 +1,4 @@
-"""How a rung is judged, on curves that are made up: who goes on, who leads, how sure that is."""
+"""How a round is judged, on curves that are made up: who goes on, who leads, how sure that is."""
 
 import math
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from pysgrld.evaluate import Estimate
 from pysgrld.models.choices import Choices
-from pysgrld.search import rungs
+from pysgrld.search import rounds
 from pysgrld.search.plan import Contender, SearchPlan
-from pysgrld.search.rungs import (
+from pysgrld.search.rounds import (
     Standing,
     bounds,
     differences,
@@ -121,7 +121,7 @@ def test_a_slow_starter_that_wins_in_the_end_is_not_dropped():
     assert 0 not in alive
 
 
-def test_a_search_goes_to_its_last_rung_when_nothing_can_be_dropped_any_more():
+def test_a_search_goes_to_its_last_round_when_nothing_can_be_dropped_any_more():
     beside = judge([standing(0, 720), standing(1, 700), standing(2, 720)])
     far = judge([standing(0, 700), standing(1, 702), standing(2, 702)])
     done = judge([standing(i, 700 + i, converged=True) for i in range(3)])
@@ -168,9 +168,9 @@ def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
     nothing = standing(0, 700)._replace(score=Estimate(math.nan, np.full(DOCUMENTS, math.nan)))
     judged = judge([nothing, standing(1, 700), standing(2, 701)])
     assert leader_of([j.standing for j in judged]).name == "k-1"
-    cells = tuple(rungs.Cell(Contender(j.standing.name, (0,), {}), 1) for j in judged)
+    cells = tuple(rounds.Cell(Contender(j.standing.name, (0,), {}), 1) for j in judged)
     plan = SearchPlan((), Choices({}), tuple(cell.contender for cell in cells), 2, 4, None, {})
-    record = rungs.decision(plan, rungs.Rung(1, 4, False, cells), judged, {})
+    record = rounds.decision(plan, rounds.Round(1, 4, False, cells), judged, {})
     assert [one["score"] for one in record["contenders"]] == [None, 700.0, 701.0]
     assert record["contenders"][0]["worse"] == [None, None, None]
     assert judged[0].goes_on
@@ -178,7 +178,7 @@ def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
 
 def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
     """Red with: quantiles of 80 %; other documents for the second score."""
-    monkeypatch.setattr(rungs, "RESAMPLES", 400)
+    monkeypatch.setattr(rounds, "RESAMPLES", 400)
     rng = np.random.default_rng(1)
     n = 20_000
     tokens = rng.integers(10, 80, n).astype(float)

@@ -1,8 +1,8 @@
-"""Rungs (rounds of training) of a search, and decisions on which settings each rung drops.
+"""Rounds of training of a search, and decisions on which settings each round drops.
 
 Settings are compared in pairs. The score of both settings is resampled over the same held-out
-documents, so that the difficulty of a document, which is equal for both, cancels. ``rungs.jsonl``
-has a line for each decided rung. The next rung follows from it and from ``search.json`` alone, so
+documents, so that the difficulty of a document, which is equal for both, cancels. ``rounds.jsonl``
+has a line for each decided round. The next round follows from it and from ``search.json`` alone, so
 every process that continues does the same.
 """
 
@@ -24,7 +24,7 @@ from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.types import Doubles
 
 #: Name of the file in a search's folder that stores the decisions after each round.
-RUNGS = "rungs.jsonl"
+ROUNDS = "rounds.jsonl"
 #: A setting may be dropped if its perplexity exceeds that of the best setting by more than this
 #: fraction, with 95 % certainty.
 WORSE = 0.01
@@ -42,7 +42,7 @@ _KEY = 20
 
 
 class Cell(NamedTuple):
-    """Run of a round (rung): a setting and the number of a chain."""
+    """Run of a round: a setting and the number of a chain."""
 
     contender: Contender
     chain: int
@@ -52,13 +52,13 @@ class Cell(NamedTuple):
         return chain_path(folder / self.contender.name, self.chain)
 
 
-class Rung(NamedTuple):
+class Round(NamedTuple):
     """Round of training in a search: the runs to train, and for how many epochs.
 
     Attributes
     ----------
     number : int
-        Number of the rung, from 1.
+        Number of the round, from 1.
     epochs : float or None
         Epochs of each run, or None to train until its score has converged.
     last : bool
@@ -84,7 +84,7 @@ class Rung(NamedTuple):
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
 
-def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
+def next_round(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Round | None:
     """Return the next round to train, given all decisions, or None if the last round is decided."""
     alive: Sequence[Contender] = plan.contenders
     epochs: float | None = plan.first
@@ -97,10 +97,10 @@ def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | 
         epochs, last = before["next"], before["next"] is None
     chains = plan.chains if last else 1
     cells = tuple(Cell(c, chain) for chain in range(1, chains + 1) for c in alive)
-    return Rung(len(decided) + 1, plan.epochs if last else epochs, last, cells)
+    return Round(len(decided) + 1, plan.epochs if last else epochs, last, cells)
 
 
-def read_rungs(folder: Path) -> list[dict[str, Any]]:
+def read_rounds(folder: Path) -> list[dict[str, Any]]:
     """Read which settings each round has kept and dropped so far; the list may be empty.
 
     Raises
@@ -108,7 +108,7 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
     CheckpointError
         If the file was changed after it was written.
     """
-    path = folder / RUNGS
+    path = folder / ROUNDS
     try:
         lines = read_small(path).splitlines()
     except FileNotFoundError:
@@ -294,9 +294,9 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
 
 
 def decision(
-    plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
+    plan: SearchPlan, current_round: Round, judged: Sequence[Judged], sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the line for ``rungs.jsonl`` about a round: best setting, kept settings, next epochs.
+    """Return the line for ``rounds.jsonl`` about a round: best setting, kept settings, next epochs.
 
     The line of the last round also names the smallest setting near the best score; it drops no
     setting.
@@ -304,23 +304,23 @@ def decision(
     Parameters
     ----------
     plan : SearchPlan
-    rung : Rung
+    current_round : Round
     judged : sequence of Judged
     sizes : mapping
         Number of topics of each setting, by name; 0 if the model has no fixed number.
     """
     standings = [j.standing for j in judged]
-    smallest = {"smallest": smallest_near(standings, sizes).name} if rung.last else {}
-    doubled = 2 * (rung.epochs or 0)
+    smallest = {"smallest": smallest_near(standings, sizes).name} if current_round.last else {}
+    doubled = 2 * (current_round.epochs or 0)
     to_the_end = plan.epochs is not None and doubled >= plan.epochs
-    over = rung.last or to_the_end or nothing_left_to_drop(judged)
+    over = current_round.last or to_the_end or nothing_left_to_drop(judged)
     record = {
-        "rung": rung.number,
-        "epochs": rung.epochs,
-        "last": rung.last,
+        "round": current_round.number,
+        "epochs": current_round.epochs,
+        "last": current_round.last,
         "leader": leader_of(standings).name,
         **smallest,
-        "goes_on": [j.standing.name for j in judged if j.goes_on or rung.last],
+        "goes_on": [j.standing.name for j in judged if j.goes_on or current_round.last],
         "next": None if over else doubled,
         "contenders": [
             {
@@ -331,7 +331,7 @@ def decision(
                 "worse": j.worse,
                 "gained": j.standing.gained,
                 "converged": j.standing.converged,
-                "goes_on": j.goes_on or rung.last,
+                "goes_on": j.goes_on or current_round.last,
                 "why": j.why,
             }
             for j in judged
