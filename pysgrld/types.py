@@ -59,7 +59,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """Row of the topic matrix of each entry, (nnz,): its word in its document's time slice."""
+        """Row of the topic matrix for each entry, (nnz,), given by the word and the time slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))
@@ -67,12 +67,12 @@ class Documents:
 
     @property
     def tokens(self) -> int:
-        """Return the number of tokens, which is the sum of all counts."""
+        """Number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
     @cached_property
     def lengths(self) -> Int64s:
-        """Return the number of tokens in each document, (n,) int64; do not modify the array."""
+        """Number of tokens in each document, (n,) int64; do not modify the array."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         lengths: Int64s = np.diff(ends)
         lengths.flags.writeable = False
@@ -128,7 +128,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Return each word's mean count in the documents of its tokens, (V,), at least 1.
+        """Mean count of each word in the documents of its tokens, (V,), at least 1.
 
         The mean is over all tokens of the word; it equals `squares` divided by `occurrences`.
         """
@@ -255,7 +255,7 @@ class Minibatch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Return the number of tokens, which is the sum of all counts."""
+        """Number of tokens, which is the sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
 
@@ -417,7 +417,7 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Return True if the block is a single vector, unlike topics over words."""
+        """True if the block is a single vector, unlike topics over words."""
         return self.geometry in ("positive", "concentration")
 
 

@@ -197,7 +197,7 @@ class BlockChain(Chain):
                     seeds = of_peer(b.seeds, state.peers)
                     counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.pace(pace, counts))
-        except NumericalError as error:  # A kernel's message lacks the iteration.
+        except NumericalError as error:  # The message of a kernel does not name the iteration.
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -268,11 +268,10 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw of all blocks for a minibatch's words, and the reordered minibatch.
+        """Return the draw of all blocks for a minibatch's words, and the minibatch sorted by owner.
 
-        The minibatch has its words sorted by the process that owns them.
-
-        With several processes, the rows of the topics are fetched from the processes that own them.
+        The words are sorted by the process that owns them. With several processes, the rows of the
+        topics are fetched from the processes that own them.
         """
         batch, words = self.comm.ask(batch)
         topics = self.states[self.topics.name]
@@ -284,7 +283,7 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._of_upper(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Bring the topics' rows of the given words up to date; return the draw of all blocks."""
+        """Bring the topic rows of the given words up to date, and return the draw of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._of_words(words) | self._of_upper()
 
@@ -428,7 +427,7 @@ class BlockChain(Chain):
             If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        # Without peers, all rows are replaced and nothing is exchanged.
+        # If `peers` is None, a restored state replaces all rows, and processes exchange nothing.
         self.states[self.topics.name].peers = None
         if step > self.warm_up:
             self._end_warm_up()
@@ -456,7 +455,8 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        below = states[moved]  # Lazy rows are up to date when their prior changes.
+        # All rows are up to date here, so that no lazy row still needs the old prior.
+        below = states[moved]
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 

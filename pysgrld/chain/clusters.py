@@ -24,7 +24,7 @@ _BLOCK = 1 << 21
 
 
 def _nothing() -> None:
-    """Do nothing; this default for `waiting` never stops a computation."""
+    """Do nothing; by default, this function is called where `waiting` could stop a computation."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
@@ -51,7 +51,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing
 
 
 def cluster_bytes(n: int, words: int) -> int:
-    """Return the bytes of memory for clustering n topics over V words, without the topics.
+    """Return the bytes of memory for clustering n topics over V words, in addition to the topics.
 
     Parameters
     ----------

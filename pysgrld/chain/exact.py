@@ -1,4 +1,4 @@
-"""The Gibbs refinement: after training, a few exact chains continue over the whole corpus.
+"""Gibbs refinement: after training, a few chains continue that use the whole corpus in each sweep.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few chains of an exact sampler follow training and start from its last state. The first
@@ -46,7 +46,7 @@ FEWEST = 400
 #: effective sample size of words and documents, but hardly that of shares of topics. The minimum is
 #: lower if the sweeps of all chains would sample more than `AFFORDED` tokens.
 ENOUGH, AFFORDED = 400, 3.2e9
-#: As `ENOUGH`, for topics over time: they mix more slowly, because steps may be rejected.
+#: As `ENOUGH`, but for topics over time, which mix more slowly because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
 #: Time to sample a token in a collapsed Gibbs sweep, divided by the time in a training minibatch.
 COST = 2.5
@@ -107,7 +107,7 @@ def follows(chain: Chain, sweeps: int | str | None) -> bool:
 
 
 class ExactChain(BlockChain, ABC):
-    """Exact chain over the whole corpus; several such chains start from the same trained state.
+    """Markov chain of a Gibbs refinement, which uses the whole corpus in each iteration.
 
     Attributes
     ----------
@@ -486,9 +486,9 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return a checkpoint's averages over the refinement's draws if it has any, else over training.
+    """Return the averages in a checkpoint: over the draws of the Gibbs refinement if it has any.
 
-    The names of the arrays are equal in both cases.
+    Without such draws, the averages are over training. The names are equal in both cases.
 
     Parameters
     ----------
@@ -505,7 +505,7 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transformation of stored draws into draws for other, similar texts.
+    """Return the transformation that widens draws to the variation between samples of documents.
 
     Parameters
     ----------
@@ -575,7 +575,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # Reverse order gives words, shares, documents.
+    for name in sorted(names, reverse=True):  # The order is words, shares, documents.
         sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)
@@ -583,7 +583,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); drop the draws of an incomplete round.
+    """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); the last S mod 4 draws are dropped.
 
     Parameters
     ----------

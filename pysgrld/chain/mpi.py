@@ -138,7 +138,7 @@ class Ranks(Communicator):
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the rank that owns each word's topic row; ranks get units of rows in turn."""
+        """Return the rank that owns each word's topic row; ranks own blocks of rows in turn."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
@@ -229,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return an array of ``rows`` rows like those of ``like``, reused by its ``name``."""
+        """Return memory for rows of the width and type of ``like``; calls reuse it by ``name``."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -237,12 +237,12 @@ class Ranks(Communicator):
 
     @property
     def _others(self) -> Array:
-        """Return a mask of all ranks, which is False for this rank only."""
+        """Mask of all ranks, which is False for this rank only."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
     def _own(self) -> slice:
-        """Return the slice of this rank's words in the minibatch's words, sorted by owner."""
+        """Slice of this rank's words among the minibatch's words, which are sorted by owner."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
@@ -288,7 +288,7 @@ class Ranks(Communicator):
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all ranks, in rank order; ``sizes`` are their row counts."""
+        """Return the rows of all ranks, in rank order; ``sizes`` has each rank's number of rows."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
         joined[self._part(sizes)] = rows
         self._give_rows(joined, sizes)
@@ -330,7 +330,7 @@ class Ranks(Communicator):
         self.moving += time.monotonic() - began
 
     def bring(self, array: Array) -> None:
-        """Gather all rows of an array over words on the first rank, from the rows' owners."""
+        """Gather all rows of an array on the first rank; each word's owner sends the word's row."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
@@ -338,7 +338,7 @@ class Ranks(Communicator):
                 self._pass_on(array[rows], self.comm.Send, 0)
 
     def deal(self, array: Array) -> None:
-        """Scatter the rows of an array over words from the first rank to the rows' owners."""
+        """Send each row of an array from the first rank to the rank that owns the row's word."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 self._pass_on(array[rows], self.comm.Send, rank)
@@ -385,7 +385,7 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Replace this rank's part of a vector of counts by the sum of this part over all ranks."""
+        """Add the counts of all ranks in the part of a vector that this rank owns, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # all ranks but this one

@@ -1,4 +1,4 @@
-"""Draws of topics that vary as if the documents were another sample of similar texts.
+"""Draws of topics that vary as much as topics of other samples of documents would.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -45,9 +45,9 @@ _PREFIX = "spread."
 
 
 class WordSpread:
-    """Variation of top words' probabilities: between posterior draws, and between replicates.
+    """Variation of top words' probabilities, between posterior draws and between replicates.
 
-    A replicate is a chain that continues on resampled documents.
+    A replicate is a chain that continues on documents resampled with replacement.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class WordSpread:
     def __init__(self, words: Int64s) -> None:
         self.words, self.draws = words, 0
         self.replicates: list[Floats] = []
-        # The array has sums of square roots and sums of probabilities.
+        # These are the sums of the square roots and the sums of the probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:
@@ -137,7 +137,7 @@ class WordSpread:
 
 
 class _Parts(NamedTuple):
-    """Terms of a draw for similar texts, as (K, W) arrays of square roots of probabilities.
+    """Terms from which `PopulationDraws` computes a draw, as (K, W) arrays of square roots.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation of posterior draws of topics into draws for other, similar texts.
+    """Transformation that widens draws of topics to the variation between samples of documents.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The
@@ -221,7 +221,7 @@ class PopulationDraws:
 
     @property
     def width(self) -> Doubles:
-        """Ratio of the standard deviations of population draws and of posterior draws, (K,).
+        """Ratio of the standard deviation of widened draws to that of posterior draws, (K,).
 
         The ratio is the square root of the mean ratio of variances over the top words.
         """
@@ -233,7 +233,7 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Transform posterior draws of the top words' probabilities into draws for similar texts.
+        """Widen a posterior draw of the top words' probabilities by the random numbers of a step.
 
         ``values`` are the probabilities in one posterior draw, (K, W).
         """
@@ -247,7 +247,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Widen a posterior draw of topics, (K, V), so that it varies as in other, similar texts."""
+        """Widen a posterior draw of topics, (K, V), to the variation between document samples."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)
@@ -259,7 +259,7 @@ class PopulationDraws:
     def at(
         self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words in a draw for similar texts, (K, n).
+        """Return the probabilities of the given words in a widened draw, (K, n).
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return the rank of each word among its topic's top words, (K, n), or -1 for other words."""
+        """Return each word's position among its topic's top words, (K, n), or -1 if it has none."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

@@ -286,7 +286,8 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
-        if self.watch is not None and WATCHED in arrays:  # A run with a budget has no such array.
+        # The array is absent if the run had a fixed budget.
+        if self.watch is not None and WATCHED in arrays:
             self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 

@@ -88,7 +88,7 @@ class Chain(ABC):
         """Yield messages about the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from the topics of another chain, which has this chain's first words as its words.
+        """Start from another chain's topics, over the first words of this chain's vocabulary.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Chain(ABC):
         All processes must call this method; the first process has the topics until the next
         iteration.
         """
-        return  # Most kinds of chains run in one process.
+        return  # Only chains that run in several processes have rows to send.
 
     def gather(self) -> None:
         """Send the variables of all processes' documents to the communicator's first process.
@@ -186,7 +186,7 @@ class Chain(ABC):
         All processes must call this method; the first process has the variables until the next
         iteration.
         """
-        return  # Most kinds of chains store no variables of documents.
+        return  # Only chains that store variables of documents have any to send.
 
     def scatter(self) -> dict[str, Array]:
         """Return this process's part of the arrays that the first process has restored.
@@ -231,11 +231,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Store variables of the given documents (the whole corpus) between iterations."""
+        """Begin to store variables of the given documents (the whole corpus) between iterations."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Set initial variables of documents that fit given topics, if variables are stored.
+        """Set the stored variables of documents to values that fit the given topics.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """Seconds of the parts of an iteration, which depend differently on the number of ranks P.
+    """Seconds of an iteration, in parts that depend differently on the number of ranks P.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the ratio of the distinct words of a minibatch and of one rank's part."""
+        """Return the number of distinct words in a minibatch, relative to one rank's part of it."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:

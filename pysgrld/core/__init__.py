@@ -1,4 +1,4 @@
-"""The compiled core; the environment variable ``SGMC_ISA`` selects the processor's instructions.
+"""The compiled core; the environment variable ``SGMC_ISA`` selects its instruction set.
 
 Its values are ``baseline``, ``avx2`` and ``avx512``. Every other module imports the core from here,
 so that the variable is read once.
@@ -58,7 +58,7 @@ def padded(k: int) -> int:
 def check_lengths(
     lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
 ) -> None:
-    """Raise an error for documents that are too long for exact counts of their tokens.
+    """Raise an error for documents with so many tokens that counts of their topics would overflow.
 
     Parameters
     ----------

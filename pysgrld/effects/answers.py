@@ -70,7 +70,7 @@ class TopicEffect(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Sort key: if the interval excludes 0, if it is known, and the size of the difference."""
+        """Sort key, which is greatest for effects with intervals that exclude 0."""
         _, low, high = self.difference
         if low is None or high is None:
             return False, False, abs(self.difference.mean)

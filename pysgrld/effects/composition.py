@@ -27,10 +27,11 @@ _UNITS = 20_000
 _CACHED = 8_192
 #: Fixed seed of the documents' weights, so that repeated calls give the same effects.
 _SEED = 1981
-#: Minimum weight of a topic in the allocation of words, relative to equal weights, for inactive
-#: topics.
+#: Minimum weight of a topic when words are allocated to topics, as a fraction of the weight 1/K.
+#: It keeps inactive topics from receiving the weight 0.
 _LEAST = 0.1
-#: A combination of coefficients is left out of a joint test if it has fewer degrees of freedom.
+#: A joint test leaves out combinations of coefficients with fewer degrees of freedom than this
+#: number.
 _FEWEST = 5.0
 #: A direction in the space of combinations is redundant if its singular value is below this
 #: fraction of the greatest singular value.
@@ -330,7 +331,7 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return the number of bootstrap weightings of the units, given the number of topic draws.
+    """Return the number of bootstrap weightings of the documents, given the number of topic draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The latest documents of a corpus, compared with the earlier ones.
+"""Comparison of the latest documents of a corpus with its earlier documents.
 
 The latest documents are those of the last week, month or year, or those that a continued run added.
 """
@@ -91,7 +91,7 @@ class PeriodNews(NamedTuple):
 def added_documents(
     results: Results, tell: Tell = lambda label, done, total: None
 ) -> PeriodNews | None:
-    """Compare the documents that a continued run added with the earlier ones.
+    """Compare the documents that a continued run has added with the earlier documents.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def latest_period(
 
 
 def _corpus_of(results: Results) -> Corpus:
-    """Return the training corpus of a run whose topics have shares."""
+    """Return the training corpus of a run; raise an error if the run's topics have no shares."""
     if results.fitted.signed:
         raise UsageError(f"{results.path}: its topics are directions, which have no shares")
     corpus = results.training_corpus()
@@ -173,7 +173,7 @@ def _news(
     period: tuple[str | None, int | None, str | None, str | None],
     tell: Tell,
 ) -> PeriodNews:
-    """Compare the latest of the given documents with the others.
+    """Compare the topics and the words of the latest documents with the other documents.
 
     Parameters
     ----------

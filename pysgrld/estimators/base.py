@@ -163,7 +163,7 @@ class Estimator(ABC):
 
     # ---- interface that scikit-learn's tools use
 
-    # Type checkers must not see this method, so that they use the attribute types of the class.
+    # Type checkers do not see this method; otherwise they would accept any attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -369,7 +369,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule that a parameter is a whole number >= 0; it sets no training option.
+    """Return the rule that a parameter is a whole number >= 0, for a parameter that sets no option.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a fitting method: its errors name parameters, and only one thread at a time may run it.
+    """Wrap a fitting method so that errors name parameters and only one thread can run the method.
 
     Parameters
     ----------
@@ -467,7 +467,7 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # With this method, another process can unpickle the error.
+    }  # Unpickling in another process needs this method.
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

@@ -49,10 +49,10 @@ class Framed(Estimator):
         """Return the ids of the first n words of each topic, (K, n), in the given word order."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics (K, V) of each stored posterior sample, and two flags.
+        """Return the topics (K, V) of all stored samples, and two facts about these samples.
 
-        The first flag is True if the samples are calibrated, which means that they have the spread
-        of the posterior. The second flag is True if the samples come from the chains of a Gibbs
+        The first is True if the samples are calibrated, which means that they have the spread
+        of the posterior. The second is True if the samples come from the chains of a Gibbs
         refinement, in turn. This base class stores no samples.
         """
         return (), False, False
@@ -227,7 +227,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return topics' first words, (K, n), their intervals, and True if calibrated."""
+        """Return first words, (K, n), their intervals, and True if the intervals are calibrated."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)

@@ -72,7 +72,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False, because the arrays belong to the chain and are not copies.
+        """Return False, because reading an array of the checkpoint gives the chain's own array.
 
         Parameters
         ----------
@@ -138,17 +138,17 @@ class KeptModel(Framed):
     _options: Resolved
     # This attribute exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # replaces `_posterior` after unpickling or loading
-    # Gibbs refinement of `fit`; `partial_fit` discards it
+    _kept: MatrixRecord  # This record replaces `_posterior` in an unpickled or loaded model.
+    # `fit` sets the Gibbs refinement, and `partial_fit` discards it.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # These are the word totals of the documents of `fit`.
-    _seen: int  # This is the number of documents in all minibatches of `partial_fit`.
+    _word_counts: WordTotals | None = None  # totals over the documents of `fit`
+    _seen: int  # number of documents in all minibatches of `partial_fit`
     _draw: Draw
 
     @property
     def _record(self) -> MatrixRecord:
-        """Return the state of the current chain, or else the stored state of an earlier chain."""
+        """State of the current chain, or else the stored state of an earlier chain."""
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
@@ -245,7 +245,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return the stored samples' topics, and the two flags of `Framed._kept_topics`."""
+        """Return the topics of all stored samples, and the two flags of `Framed._kept_topics`."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)

@@ -74,7 +74,7 @@ class TopicModel(TopicTables, Transformer):
 
     @property
     def _no_score(self) -> str:
-        """Return the reason why documents have no held-out score, or an empty text."""
+        """Reason why documents have no held-out score, or an empty text."""
         return ""
 
     def _shared_rules(self) -> list[Rule]:

@@ -132,7 +132,7 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # The conversion is for NumPy's str.
+        texts.append(str(text))  # This converts NumPy's string type to Python's.
     return texts or None
 
 

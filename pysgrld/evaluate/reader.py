@@ -27,11 +27,12 @@ DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: First stream of random numbers for proportions, far above the streams of topic blocks. Number of
-#: bits of a document's id in one stream; greater ids use further streams.
+#: `_STREAM`: number of the first stream of random numbers for proportions, far above the numbers
+#: for blocks of topics. `_BITS`: number of bits of a document's id in one stream; documents with
+#: greater ids use further streams.
 _STREAM, _BITS = 1 << 10, 31
-#: If Dirichlet parameters differ, counts are multiplied by this factor, so that the differences can
-#: be added to the counts as whole numbers.
+#: Counts and the differences between Dirichlet parameters are multiplied by this factor, so that
+#: their sums can be stored as whole numbers.
 _FINE = 1 << 32
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.
@@ -60,7 +61,7 @@ class Visiting(Enum):
 
 
 class Sweeps(NamedTuple):
-    """Gibbs sweeps of a visit, which is one sampling of documents given topics.
+    """Gibbs sweeps of one sampling of documents given topics, which is called a visit.
 
     Attributes
     ----------

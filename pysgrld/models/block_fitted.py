@@ -44,7 +44,8 @@ class BlockFitted(Fitted):
         self.blocks = blocks
         #: Name of each block that is a prior of another block, with the name of the other block.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # Noise of equal size for all words does not speed up words that a topic does not use.
+        # If the noise has the same size for all words, words that a topic does not use still move
+        # slowly.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -69,7 +70,9 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of stored draws into draws for similar texts; None without replicates.
+        """Transformation that widens stored draws to the variation between samples of documents.
+
+        It is None if no chain continued on resampled documents.
 
         Raises
         ------
@@ -82,7 +85,7 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform a stored sample into a draw for similar texts; ``step`` is its iteration."""
+        """Widen a stored sample, if possible, to the variation between samples of documents."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
@@ -169,7 +172,7 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the arrays of topics in a stored sample, for the given words or for all if None."""
+        """Return the arrays of topics in a stored sample, for the given words or all words."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
@@ -184,7 +187,7 @@ class BlockFitted(Fitted):
 
     def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
-        del layer  # The model has one layer.
+        del layer  # The argument is unused, because the model has one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors
@@ -207,11 +210,11 @@ class BlockFitted(Fitted):
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction h (N_k + V eta) / s_k of each topic that a Langevin step replaces.
+        """Return the fraction of each topic that a Langevin step replaces, h (N_k + V eta) / s_k.
 
         The tuple is empty for other samplers.
 
-        s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the
+        h is the step size, s_k the scale of the unnormalised topic at the newest checkpoint, and N_k the
         number of tokens of the topic.
         """
         if self.depth > 1 or self.faithful:

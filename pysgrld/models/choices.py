@@ -87,7 +87,7 @@ class Choices:
             chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
             parts[name] = kind(**chosen)
         parts["of_reading"] = {n: v for n, v in self.values.items() if CorpusOptions.among([n])}
-        vars(self).update(parts)  # The object does not change afterwards.
+        vars(self).update(parts)  # The object is immutable, so attributes are set through `vars`.
 
     @property
     def reading(self) -> CorpusOptions:
@@ -133,7 +133,7 @@ class Choices:
         self.resolve(_ANY_CORPUS)
 
     def check_shared(self) -> None:
-        """Raise an error for options with which several processes cannot train one chain.
+        """Raise an error for options that are refused if several processes train one chain.
 
         Raises
         ------

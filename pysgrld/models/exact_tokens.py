@@ -33,7 +33,7 @@ _NUMBER = 56
 
 
 class Watched:
-    """Choice of the quantities for which effective sample sizes are computed.
+    """Choice of the quantities whose effective sample size is monitored during a Gibbs refinement.
 
     They are the shares of topics, the probabilities of topics' top words, and the shares of topics
     in documents.
@@ -98,7 +98,7 @@ class ExactTokens(ExactChain):
         Number of this chain among the chains of the refinement, from 0.
     """
 
-    #: Name of the exact sampler.
+    #: Name of the sampler, as typed after ``--algo``.
     algo: ClassVar[str]
     #: True if the topics of tokens determine the topics over words, so that checkpoints omit the
     #: topics over words.
@@ -131,7 +131,7 @@ class ExactTokens(ExactChain):
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """The blocks that checkpoints store, because tokens' topics do not determine them."""
+        """Blocks stored in checkpoints because the topics of tokens do not determine them."""
         return self.upper if self.follow else self.blocks
 
     @property
@@ -155,7 +155,7 @@ class ExactTokens(ExactChain):
         """Draw initial topics for all tokens, given a draw of the training chain."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
-        self.step = 1  # The random numbers of step 0 are used up.
+        self.step = 1  # The initial topics have used the random numbers of step 0.
 
     @abstractmethod
     def watched_words(self) -> Doubles:
@@ -243,7 +243,7 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return the iteration for the random key of a sweep, such that no other chain has the key.
+    """Return an iteration number for the random key of a sweep that no other chain uses.
 
     Parameters
     ----------

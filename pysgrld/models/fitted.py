@@ -83,7 +83,7 @@ class Record(Protocol):
 
 
 class Node(NamedTuple):
-    """A topic in a tree, with the topics of the layer below that it uses most.
+    """A topic in a tree, with those topics of the layer below that have the largest shares of it.
 
     Attributes
     ----------
@@ -179,11 +179,14 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of stored draws into draws for similar texts; None without replicates."""
+        """Transformation that widens stored draws to the variation between samples of documents.
+
+        It is None if no chain continued on resampled documents.
+        """
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform a stored sample into a draw for similar texts; ``step`` is its iteration."""
+        """Widen a stored sample, if possible, to the variation between samples of documents."""
         del step
         return sample
 
@@ -247,7 +250,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words; None means all words."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
@@ -485,13 +488,14 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # An iteration uses all documents, and each document continues from the last iteration.
+            # There is no such noise: an iteration uses all documents, and documents keep their
+            # topics.
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction of a deviation that a Langevin step removes, for each topic, (K,).
+        """Return the fraction of a topic's deviation that a Langevin step removes, (K,).
 
         Steps are stable if the fraction is below 2. The tuple is empty for other samplers.
 

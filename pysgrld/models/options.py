@@ -31,7 +31,7 @@ PRESETS: dict[str, Preset] = {
 def _kind() -> dict[str, Option]:
     """Return the options with which the user chooses model, sampler and preset."""
     first, *other_models = all_models()
-    # A sampler that only one model has implies this model.
+    # A user who names a sampler of a single model has thereby chosen this model.
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
         f"{model.name} with "
@@ -189,7 +189,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         The message names the first wrong option.
     """
     sampler, model = kind_of(settings)
-    # Options that only some samplers have are refused for other samplers.
+    # Refuse options of other samplers.
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:

@@ -65,7 +65,7 @@ class CorpusFacts(NamedTuple):
 
 
 class RunOn(NamedTuple):
-    """Resources of a chain: threads, processes, and the callback called during waits.
+    """Resources of a chain: threads, processes, and a function called while the chain waits.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Model(ABC, Generic[R]):
         ------
         UsageError
         """
-        return  # By default, no options contradict each other.
+        return  # By default, a model accepts all combinations of options.
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column by which documents are assigned to time slices, and the slice length.

@@ -32,7 +32,7 @@ _FIRST_NUMBER = 16
 
 
 class WeightedDocuments(TokenTopics):
-    """Documents sampled by Gibbs; a token counts as often as its document was drawn.
+    """Resampled documents, sampled by Gibbs; a document drawn several times counts several times.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class WeightedDocuments(TokenTopics):
     def keep(self, documents: Documents) -> None:
         """Store the topics of all tokens between iterations; tokens have no topics yet."""
         super().keep(documents)
-        #: For each token, its position in the counts of words by topic. The next attribute has the
+        #: Position of each token in the counts of words by topic. The next attribute stores the
         #: weight of each token.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
@@ -206,7 +206,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return the given documents of a batch, in the given order and over the same words."""
+    """Return some documents of a minibatch, in the given order; its words stay the same."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

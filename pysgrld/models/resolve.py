@@ -19,12 +19,12 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
-#: Cost of scoring with new Gibbs chains of documents, divided by the cost with continued chains.
+#: Work of scoring with new Gibbs chains, relative to scoring with chains that continue.
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Number of documents of a stream that are held for shuffling, which takes a few megabytes and
 #: seconds.
 SHUFFLE_BUFFER = 10_000
-#: Number of full samples below which a run also stores samples of top words only.
+#: If a run stores fewer complete samples than this, it also stores samples of top words only.
 FEW = 40
 
 
@@ -92,7 +92,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
             minibatch=minibatch,
             topics=k,
             eta=lowest_eta(value["eta"]),
-            warm_up=0,  # The warm-up is not known yet.
+            warm_up=0,  # The warm-up is computed later.
             minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
         )
 
@@ -125,10 +125,12 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         # more in an iteration than in a sample.
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # With lazy rows, a step updates few words.
+        # If rows are lazy, a step updates only the words of its minibatch.
+        read = min(tokens, facts.words / 2)
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
-        if not sampler.draws:  # Without draws, documents have no persistent Gibbs chains.
+        # If the sampler does not draw, documents have no Gibbs chains that could continue.
+        if not sampler.draws:
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)
@@ -218,7 +220,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    taken, between = (  # Both times are in nanoseconds on one thread.
+    taken, between = (  # These are nanoseconds on one thread.
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )
@@ -226,7 +228,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
 
 
 def look_spacing(held_out: HeldOut | None, training: float) -> int:
-    """Return the minimum number of iterations between two scores of the current topics.
+    """Return the minimum number of iterations from one score of the current topics to the next.
 
     Parameters
     ----------

@@ -269,5 +269,5 @@ def spelled(name: str, value: Any) -> Any:
         return value
     try:
         return spell(value)
-    except UsageError:  # The stored list is damaged, so it is returned unchanged.
+    except UsageError:  # If the stored list is damaged, it is returned unchanged.
         return value

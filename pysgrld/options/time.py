@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: Periods that a time slice may cover. The second constant is the maximum number of slices, which
-#: is limited because topics have a row for each word in each slice.
+#: `UNITS`: periods that a time slice may cover. `MOST_SLICES`: maximum number of slices, because
+#: topics have a row for each word in each slice.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 

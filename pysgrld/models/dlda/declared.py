@@ -50,7 +50,8 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     name = "dlda"
     summary = "deep LDA: several layers, each with topics of the topics below"
-    # Documents of several layers are sampled given topics; they are never integrated out or fitted.
+    # Samplers that integrate documents out, or only fit them, are not available for several
+    # layers.
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
     )
@@ -84,7 +85,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         ),
         "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # This option is for the steps of gamma shapes.
+        "scale-weight": SCALE_WEIGHT,  # This option is used by the steps of gamma shapes.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",
@@ -161,7 +162,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[Message]:
-        """Warn if the first layer has more topics than the corpus can support."""
+        """Warn if the first layer has more topics than the corpus has enough tokens for."""
         if options.topics > facts.words:
             yield Message(
                 f"layer 1 has {options.topics} topics for {facts.words:,} words, so most topics "

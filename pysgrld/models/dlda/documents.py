@@ -22,7 +22,8 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Number of first sweeps in which p and c keep their initial values, with published settings.
+#: Number of sweeps, at the beginning, in which p and c keep their initial values. This number is
+#: used with the authors' published settings.
 HELD = 9
 
 
@@ -191,10 +192,9 @@ class DeepDocuments(DocumentSampler):
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
-        """Sample the given documents, and return sums over documents and a value for each document.
+        """Sample the given documents; return counts summed over them, and q of each document.
 
-        The sums are word counts by topic, topic counts of each layer, tables and tokens; the value
-        of a document is its q.
+        The counts are word counts by topic, topic counts of each layer, tables and tokens.
         """
         persistent: dict[str, Any] = {}
         if self._kept:

@@ -64,9 +64,9 @@ class DeepReader(Reader):
         self._wide = [padded(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        # The counts of all layers are needed only for draws.
+        # Only draws need the counts of all layers, so the array is empty at first.
         self._totals: Floats = np.zeros((0, 0), np.float32)
-        self._rate: Doubles = np.zeros(0)  # The rate of each scored entry is summed over samples.
+        self._rate: Doubles = np.zeros(0)  # Sum over samples of the rate of each scored entry.
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 
@@ -195,7 +195,7 @@ class DeepReader(Reader):
         return z
 
     def _layer(self, vectors: Floats, layer: int) -> Doubles:
-        """Return the part of one layer, (n, K_l), in vectors for all layers."""
+        """Return the columns of one layer, (n, K_l), from vectors that join all layers."""
         begin = sum(self._wide[:layer])
         vectors_of_layer: Doubles = vectors[:, begin : begin + self.layers[layer]].astype(
             np.float64
@@ -222,7 +222,10 @@ class DeepReader(Reader):
         )
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Return the perplexity of samples weighted by rates (Cong et al. 2017, section 5)."""
+        """Return the perplexity of samples weighted by their rates (Cong et al. 2017, section 5).
+
+        2017, section 5).
+        """
         if len(self._rate) != len(scored.indices):
             return {}
         totals = np.repeat(self._total, np.diff(scored.indptr))
@@ -251,13 +254,13 @@ class DeepReader(Reader):
         put_back(self.arrays(), arrays, prefix)
 
 
-#: Minimum share, as a multiple of 1/K, at which the tree shows a topic below another topic.
+#: The tree shows a topic below another topic if its share is at least this multiple of 1/K.
 ABOVE_EVEN = 3.0
 #: Minimum fraction of the use of the top layer that the topics in the tree must cover together.
 TOP_SHARE = 0.95
 
 
-#: Perplexity, with the score that the paper calls perplexity.
+#: Perplexity, followed by a second score, which the paper on deep LDA calls perplexity.
 DEEP_PERPLEXITY = replace(
     PERPLEXITY,
     further=(

@@ -63,7 +63,7 @@ class Births:
             A uniform for each document.
         """
         d, components = int(choices[0] * len(z)), int(z.max()) + 1
-        # Proposals cost more with more components, so their probability is 1/J.
+        # A proposal takes longer if there are more components, so its probability is 1/J.
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
@@ -80,7 +80,9 @@ class Births:
         if birth:
             rest = counts - self._counted(subset, z[moved_documents], components)
             if not rest[-1].all():
-                return z  # A death could not undo this birth.
+                # This birth is rejected, because it empties a component, which no death could
+                # restore.
+                return z
             elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
@@ -90,11 +92,11 @@ class Births:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # The chosen document always moves.
-        rows = np.unique(subset.indices)  # The counts of other words do not change.
+        rows = np.unique(subset.indices)  # Only words of the moved documents change their counts.
         after_birth = np.concatenate((rest, born), axis=1)
         gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
-        # The probability of a proposal, 1/J, changes, too.
+        # The probability 1/J of a proposal changes with the number J of components.
         gain += math.log(rest.shape[1] / (rest.shape[1] + 1))
         if math.log(choices[2]) >= (gain if birth else -gain):
             return z
@@ -108,7 +110,7 @@ class Births:
         return np.vstack((count_words(documents, z, self.words, components), sizes))
 
     def _log_law(self, counts: Doubles, rows: Int32s) -> float:
-        """Return the log probability of allocations and words, up to a constant.
+        """Return the joint log probability of allocations and words, up to a constant.
 
         c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base), with w in `rows`.
         """
@@ -132,7 +134,7 @@ class Births:
     def _spread(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate a component's documents to other components; also return the log probability.
+        """Allocate a component's documents to other components; return also its log probability.
 
         The allocation is `z` if it is not None; else it is drawn with the uniforms `u`.
         """
@@ -158,7 +160,7 @@ class Births:
         phi = 0.5 * frequency / frequency.sum()
         phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
-        # The result of the EM steps is from the last expectation step.
+        # The last of these steps has only an expectation step, which gives the result.
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
             inside = np.bincount(self._holders, logs, len(documents))

@@ -37,8 +37,8 @@ TITLES = {
     "third": "third weight",
     "together": "two neighbours in one component",
 }
-#: Maximum number of held-out documents for the probability that a document shares its component
-#: with the next document.
+#: Maximum number of held-out documents over which the probability is averaged that a document has
+#: the same component as the next document.
 NEIGHBOURS = 2000
 
 
@@ -90,7 +90,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words; None means all words."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
@@ -111,8 +111,10 @@ class MixtureFitted(Fitted):
 
         For an empty document, it is the component's weight.
         """
-        del ids, layer  # Nothing is random, and the model has one layer.
-        # log 0 is minus infinity. Documents that underflow in single precision get the weights.
+        # The arguments are unused, because nothing is random and the model has one layer.
+        del ids, layer
+        # log 0 is minus infinity. If single precision underflows for a document, its probabilities
+        # are the weights of the components.
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
@@ -131,8 +133,8 @@ class MixtureFitted(Fitted):
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
             theta = np.zeros(ends.shape, np.float32)
-            # Take the first component with a cumulative weight above u times the total, which is
-            # rounded in the same way.
+            # Take the first component with a cumulative weight above u times the total. The total
+            # is the last cumulative weight, so that both are rounded in the same way.
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
@@ -167,7 +169,7 @@ class MixtureFitted(Fitted):
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the weights of components, which are exported together with the components."""
+        """Return the weights of components, which an export stores next to the components."""
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:

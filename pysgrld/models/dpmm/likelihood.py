@@ -1,4 +1,7 @@
-"""Log densities of count vectors, up to the multinomial coefficient, which is always the same."""
+"""Log densities of vectors of word counts, without the multinomial coefficient.
+
+The coefficient is left out because it is equal in all components.
+"""
 
 from __future__ import annotations
 
@@ -181,7 +184,7 @@ def responsibilities(
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
-    """Return the log density of each document under a component drawn from the prior, (n,).
+    """Return the log density of each document in a new component, averaged over the prior, (n,).
 
     Parameters
     ----------

@@ -44,7 +44,8 @@ _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Part of the random key (entity) of the uniform that chooses between the two gamma distributions
 #: of c.
 _CHOICE = 1 << 40
-#: First entity of the uniforms of label swaps. `_UNIFORMS` is the number of uniforms per component.
+#: `_SWAPS`: first entity of the uniforms of label swaps. `_UNIFORMS`: number of uniforms per
+#: component.
 _SWAPS, _UNIFORMS = 1 << 41, 4
 #: Entity of the uniforms of a birth or a death.
 _BIRTHS = 1 << 42
@@ -189,7 +190,8 @@ class Mixture:
             If a component or a stick is not finite any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        # The draw of c given the number of components does not depend on sticks.
+        # If c is drawn given the number of components, the draw comes first, because it does not
+        # use sticks.
         if settings.concentration != "sticks":
             self._draw_concentration()
         if not self._ordered:
@@ -211,7 +213,8 @@ class Mixture:
             self._draw_concentration()
         chunks = 0
         if settings.swaps and self._ordered:
-            self._grow(0, CHUNK)  # The last component with documents may swap with the next one.
+            # The last component with documents may swap labels with the next component.
+            self._grow(0, CHUNK)
             self._swap_labels()
             chunks = 1
         self._allocate(documents, ids, positions, chunks)
@@ -423,7 +426,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # If no component is lacking, stored components are reused.
+        if lacking > 0:  # If the stored components suffice, they are reused.
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 

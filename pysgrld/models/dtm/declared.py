@@ -90,7 +90,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column with the times of documents, and the length of a slice."""
-        assert column is not None  # The option is required.
+        assert column is not None  # The option is required, so it is not None.
         return column, asked_for(slices)
 
     def resolve(
@@ -205,7 +205,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains with an accept test that start from a minibatch chain's topics."""
+        """Return the chains of the Gibbs refinement, which continue from a trained chain."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import chains_from

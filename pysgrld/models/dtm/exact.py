@@ -13,7 +13,7 @@ from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """Exact chain over the whole corpus, which continues from the end of training."""
+    """Chain of the refinement, which uses the whole corpus and tests each step of the topics."""
 
     algo = "mala"
     method = "Gibbs sampling and steps that are accepted or not"

@@ -60,7 +60,7 @@ class DynamicFitted(AdmixtureFitted):
 
     def in_slices(self, draw: Draw) -> Floats:
         """Return the topics over words in each time slice, (T, K, V), as a view."""
-        # The array is word-major.
+        # The rows of phi are sorted by word, then by time slice.
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 

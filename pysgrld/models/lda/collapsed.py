@@ -23,7 +23,7 @@ LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents sampled by collapsed Gibbs: each topic is drawn given all other tokens' topics.
+    """Documents sampled by collapsed Gibbs: a token's topic is drawn given all others' topics.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class CollapsedDocuments(TokenTopics):
         batch: Minibatch,
         waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
-        """Sample the documents of several chains on one thread, alternating at each token.
+        """Sample documents of several chains on one thread, with one token of each chain in turn.
 
         The result is the same as with `visit` of each chain. In a chain each draw waits for the
         draw before it, so two chains together take little longer than one.

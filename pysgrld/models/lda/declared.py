@@ -121,7 +121,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error for several word priors, or for minibatches if documents persist."""
+        """Raise an error for options of priors or stored documents that cannot be combined."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
@@ -169,7 +169,8 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # Training is usual if it draws samples by minibatches of a stored corpus, without a preset.
+        # By default, these steps are only for samplers that draw, with minibatches of a stored
+        # corpus and without a preset.
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )
@@ -180,8 +181,7 @@ class LDAModel(Model["LDAOptions"]):
             usual = usual and not (value["seed-words"] or value["keep-documents"])
             most = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = most if usual else 1
-        # The value is None unless documents persist, because a run's identity omits options that
-        # are None.
+        # The value "off" becomes None, because the identity of a run omits options that are None.
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
@@ -230,7 +230,7 @@ class LDAModel(Model["LDAOptions"]):
                 block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
             )
         elif options.algo == "ovb":
-            # Approximations have no draws from which to learn alpha.
+            # Approximations do not draw samples, so they cannot learn alpha.
             assert alpha is not None
             documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
         else:

@@ -46,7 +46,7 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Store gamma of all documents from one iteration to the next, starting at 1."""
+        """Store the parameters gamma of all documents between iterations; they start at 1."""
         self._gamma = self._start(len(documents))
 
     def visit(

@@ -39,7 +39,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     """
     if not mean_field:
         return gibbs_readers(topics, alpha)
-    assert alpha is not None  # Approximations have no draws from which to learn alpha.
+    assert alpha is not None  # Approximations do not draw samples, so they cannot learn alpha.
     return Readers((topics,), core.MAX_COLLECTED, partial(MeanFieldReader, topics, alpha))
 
 
@@ -59,7 +59,7 @@ class MeanFieldReader(Reader):
     def __init__(
         self, topics: int, alpha: float, documents: Documents, doc_ids: Int64s, threads: int
     ) -> None:
-        del doc_ids  # Nothing is random.
+        del doc_ids  # The ids are unused, because nothing is random.
         self.documents = documents
         self.fitting = MeanFieldDocuments(
             topics=topics, alpha=alpha, sweeps=PASSES, threads=threads
@@ -78,7 +78,7 @@ class MeanFieldReader(Reader):
 
         Patterson and Teh (2013), eq. (16).
         """
-        del key, how  # Every fit is the same.
+        del key, how  # The arguments are unused, because every fit is the same.
         return core.predictive_given_theta(
             phi=parts["phi"],
             topics=self.fitting.topics,
@@ -93,7 +93,8 @@ class MeanFieldReader(Reader):
 
         They are gamma_dk / sum_j gamma_dj.
         """
-        del key, how, layer  # Every fit is the same, and the model has one layer.
+        # The arguments are unused: every fit is the same, and the model has one layer.
+        del key, how, layer
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
@@ -119,7 +120,7 @@ class MeanFieldReader(Reader):
 
     def shares(self, layer: int = 0) -> Doubles:
         """Return the expected share of each topic in the tokens, from the last fit, (K,)."""
-        del layer  # The model has one layer.
+        del layer  # The argument is unused, because the model has one layer.
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
         share /= max(1.0, lengths.sum())
@@ -127,7 +128,7 @@ class MeanFieldReader(Reader):
 
 
 class LDAFitted(AdmixtureFitted):
-    """A trained run of LDA, opened for reading; topics are distributions over words.
+    """A trained run of LDA, opened for reading; its topics are distributions over words.
 
     Parameters
     ----------

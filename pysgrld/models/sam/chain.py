@@ -34,12 +34,12 @@ class SphericalChain(BlockChain):
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw, because documents are sampled while the topics move."""
+        """Return an empty draw; documents read the topics later, while the topics move."""
         del key, words
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros to which topics are added; normalised sums are mean directions."""
+        """Return arrays of zeros, to which topics are added to compute mean directions."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
@@ -80,7 +80,7 @@ def chain(
             "corpus"
         )
     source = stream.source
-    # A saved model does not include its documents.
+    # A loaded model has no documents.
     if isinstance(source, Documents) and not len(source):
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:

@@ -25,12 +25,13 @@ TOPICS, ALPHA_DEFAULT = 20, 1.0
 #: Default concentrations of documents, of topics, and of the topics' mean, divided by the number of
 #: words in the vocabulary.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Numbers of trajectories of a document's proportions in an iteration: all, and the ones that are
-#: kept. For variational Bayes, the first number is the maximum number of steps.
+#: `WALKS`: by sampler, the number of trajectories of a document's proportions in an iteration, and
+#: the number of trajectories whose end is kept. For variational Bayes, the first number is the
+#: maximum number of steps. `WALK`: the numbers for other samplers.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
-#: Step sizes of topics, in units of sqrt(K / (kappa D)), which is about the scale of the topics'
-#: posterior.
+#: `STEPS`: by sampler, the step size of topics, in units of sqrt(K / (kappa D)), which is about
+#: the scale of the topics' posterior. `STEP`: the step size for other samplers.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
 STEP = (0.6, 30.0, 0.7)
 

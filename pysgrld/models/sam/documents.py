@@ -1,4 +1,4 @@
-"""Documents of the spherical admixture model given topics, and the potential energy of topics.
+"""Sampling of documents in the spherical admixture model, and the energy by which its topics move.
 
     mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
     v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
@@ -74,7 +74,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as unit vectors; the proportions of documents are sampled given topics.
+    """Documents as unit vectors; proportions of their topics are sampled given the topics.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ class SphericalDocuments(DocumentSampler):
 
         It samples proportions when it is evaluated.
         """
-        del key, draw, comm  # The arguments are unused: the energy is evaluated while topics move.
+        # The arguments are unused, because the energy is computed later, while topics move.
+        del key, draw, comm
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
@@ -214,8 +215,8 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # The weight is for one sample of a document; the prior's factor is sigma A_V(||mbar||) /
-        # ||mbar||.
+        # `weight` is the factor of one sample of a document. `pull` is the factor of the prior,
+        # sigma A_V(||mbar||) / ||mbar||.
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2
@@ -238,7 +239,7 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        # The covariance of a single document's gradient has this trace.
+        # This is the trace of the covariance of one document's gradient.
         trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)
@@ -246,7 +247,7 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of some documents plus ``pull`` times the prior's gradient.
+        """Return the gradient of some documents, plus ``pull`` times the gradient of the prior.
 
         Also return a sum of cosines.
 

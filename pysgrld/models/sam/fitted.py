@@ -113,7 +113,7 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words or for all words if None."""
+        """Convert a stored sample to a draw, for the given words; None means all words."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
@@ -204,7 +204,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Return the step size for proportions.
+        """Step size for proportions.
 
         It is the step size of training if the parametrisation is the same, else the default.
         """

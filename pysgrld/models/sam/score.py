@@ -69,8 +69,8 @@ class LogPerplexity(DensityScorer):
         whole = held_out.held_out
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
-        self.proposed = 0  # number of samples scored by importance sampling
-        # log of each document's sum of densities over these samples
+        self.proposed = 0  # Number of samples that importance sampling has scored.
+        # Log of the sum over these samples of each document's density.
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
