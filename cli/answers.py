@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pysgrld.errors import UsageError
 
@@ -21,6 +21,18 @@ BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 INDENT = " " * 11
 #: Maximum width, in terminal columns, of a document's title or of a metadata value.
 _TITLE = 60
+
+
+class Question(NamedTuple):
+    """What the options of ``sgmc topics`` ask for; an option that is not given is None."""
+
+    documents: int | None
+    topic: int | None
+    like: str | None
+    word: str | None
+    by: str | None
+    along: str | None
+    cluster: str | None
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
@@ -41,19 +53,35 @@ def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
         )
 
 
-def answer(
-    results: Results,
-    layer_index: int,
-    requests: dict[str, Any],
-    cluster: str | None,
-    *,
-    as_json: bool,
-) -> None:
+def answer(results: Results, layer_index: int, question: Question, *, as_json: bool) -> None:
     """Print the answer to the question that the options of ``sgmc topics`` ask."""
-    from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
+    from pysgrld.report.answers import (
+        documents_like,
+        documents_of_topics,
+        plain,
+        topics_in_groups,
+        word_in_topics,
+    )
     from pysgrld.report.topic_words import labelled, names_of
 
-    number, word, by, along = requests.values()
+    number, topic_id, like, word, by, along, cluster = question
+    if like is not None:
+        similar = documents_like(results, like, number or 10, layer_index)
+        if as_json:
+            show_json(
+                {
+                    "run": results.place,
+                    "layer": layer_index + 1,
+                    "like": like,
+                    "documents": plain(similar),
+                }
+            )
+            return
+        echo("similarity  common topics  document")
+        for each in similar:
+            common = ", ".join(map(str, each.topics))
+            echo(f"{each.similarity:>10.2f}  {common:<13}  {_short(each.title)}")
+        return
     spread = results.spread()
     head: dict[str, Any] = {
         "run": results.place,
@@ -72,7 +100,7 @@ def answer(
             for use in uses
         ]
     elif number is not None:
-        listed = documents_of_topics(results, number, layer_index)
+        listed = documents_of_topics(results, number, layer_index, topic_id)
         record = head | {"topics": plain(listed)}
         lines = []
         for topic in listed:

@@ -51,9 +51,10 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     request.choices.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen)
+    after = needs.refinement_hours
     useful, gigabytes = needs.useful_threads, 1 << 30
     asked = max(1, round((1.0 + _SPARE) * needs.bytes / gigabytes + 0.5))
-    hours = max(_SHORTEST, round(needs.hours(EPOCHS) + 0.5))
+    hours = max(_SHORTEST, round(needs.hours(EPOCHS) + after + 0.5))
     typed = [as_typed(name, value) for name, value in typed_options.items() if name != "threads"]
     script = (
         f"sgmc slurm --time {hours}h --cpus {needs.threads} --mem {asked}G -o job.sh -- "
@@ -67,6 +68,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
                 "useful_threads": useful,
                 "enough_documents": needs.enough_documents,
                 "hours_per_epoch": needs.hours(),
+                "refinement_hours": after,
                 "script": script,
             }
         )
@@ -81,6 +83,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
         ("disk", f"at most {needs.disk / gigabytes:.1f} GB, without the corpus"),
         ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
         (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
+        *([("Gibbs sweeps", f"about {_time(after)}, for intervals")] if after else []),
         ("useful threads", f"{useful}"),
     )
     for name, value in rows:

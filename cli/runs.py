@@ -89,16 +89,17 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
 
 def _prune(found: list[ListedRun]) -> None:
-    """Delete all checkpoints of finished runs except the newest, and print the number deleted."""
+    """Delete all checkpoints of finished runs except the newest, and print what was freed."""
     from pysgrld.run.prune import prune
 
-    deleted = 0
+    deleted = freed = 0
     for run in found:
         try:
-            deleted += prune(run.path)
+            pruned = prune(run.path)
+            deleted, freed = deleted + pruned.checkpoints, freed + pruned.bytes
         except SgmcError as error:  # Continue with the next run.
             echo(f"sgmc: warning: {error}", err=True)
-    echo(f"{plural(deleted, 'checkpoint')} deleted", err=True)
+    echo(f"{plural(deleted, 'checkpoint')} deleted, {freed / 1e6:,.1f} MB freed", err=True)
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:

@@ -86,6 +86,8 @@ Examples:
   sgmc topics --name-with 'llm "Name this topic in five words or less"'
   sgmc topics --tree              which topics below each topic uses
   sgmc topics --documents 3       the documents that most surely have each
+  sgmc topics --documents 20 --topic 7
+  sgmc topics --like 1745         documents most similar to document 1745
   sgmc topics --word king         the topics that a word is used in
   sgmc topics --by group          the groups in which each surely is more
   sgmc topics --along year        how each goes along a column, or the corpus
@@ -115,6 +117,21 @@ Examples:
     "N documents with the most certain share of each topic",
     parse=integer(1, 1000),
     metavar="N",
+)
+@plain(
+    "--topic",
+    "all",
+    "with --documents: only this topic, by its number",
+    parse=integer(0),
+    metavar="K",
+)
+@plain(
+    "--like",
+    "none",
+    "documents whose topic proportions are most similar to those of the document with this id, "
+    "as many as --documents says [10]",
+    parse=str,
+    metavar="ID",
 )
 @plain("--word", "none", "topics in which this word is used", parse=str, metavar="WORD")
 @plain("--by", "none", "shares of topics in the groups of a column", parse=str, metavar="COLUMN")
@@ -150,6 +167,8 @@ def command(
     name_with: str | None,
     force: bool,
     documents: int | None,
+    topic: int | None,
+    like: str | None,
     word: str | None,
     by: str | None,
     along: str | None,
@@ -178,11 +197,15 @@ def command(
     from pysgrld.report.topic_words import labelled, seeds_followed
     from pysgrld.run.machine import threads as count
 
-    from .answers import answer, check_alone
+    from .answers import Question, answer, check_alone
     from .over_time import show_over_time
     from .progress import Screen
 
     requests = {"--documents": documents, "--word": word, "--by": by, "--along": along}
+    if topic is not None and documents is None:
+        raise UsageError("--topic requires --documents; give the number of documents")
+    if like is not None:
+        requests |= {"--documents": None, "--like": like, "--topic": topic}
     alone = requests | {"--tree": tree, "--name-with": name_with, "--over-time": over_time}
     check_alone(alone, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
@@ -205,7 +228,8 @@ def command(
             return
         if any(value is not None for value in requests.values()):
             with lent_metadata(results, metadata, screen.note):
-                answer(results, results.at(layer), requests, cluster, as_json=values["json"])
+                question = Question(documents, topic, like, word, by, along, cluster)
+                answer(results, results.at(layer), question, as_json=values["json"])
             return
         if tree:
             if layer is not None or intervals or names:

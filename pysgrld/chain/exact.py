@@ -85,12 +85,28 @@ def sweeps_after(
         return 0
     if isinstance(options.exact_sweeps, int):
         return options.exact_sweeps
-    epochs, visits = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
-    sweeps = int(epochs * options.sweeps / COST / CHAINS)
-    if open_ended:
-        enough = ENOUGH_OVER_TIME if over_time else ENOUGH
-        sweeps = max(sweeps, min(enough, int(AFFORDED / visits)))
+    sweeps = affordable_sweeps(
+        chain.step / chain.stream.per_epoch * options.sweeps,
+        chain.tokens,
+        fewest=(ENOUGH_OVER_TIME if over_time else ENOUGH) if open_ended else 0,
+    )
     return sweeps if sweeps >= FEWEST else 0
+
+
+def affordable_sweeps(trained: float, tokens: int, fewest: int = ENOUGH) -> int:
+    """Return the number of sweeps of each chain that take about as long as training.
+
+    Parameters
+    ----------
+    trained : float
+        Number of times that training sampled each token.
+    tokens : int
+        Number of training tokens.
+    fewest : int
+        Minimum number of sweeps, or fewer if all chains would sample more than `AFFORDED` tokens.
+    """
+    least = min(fewest, int(AFFORDED / (CHAINS * max(1, tokens))))
+    return max(int(trained / COST / CHAINS), least)
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:

@@ -24,6 +24,8 @@ EXCERPT = 200
 _READ = 100_000
 #: Sums of weights that differ by at most this count as equal, because of rounding errors.
 _ROUNDING = 1e-9
+#: Minimum contribution to the similarity of two documents for which a topic is named.
+_COMMON = 0.05
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
 #: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
@@ -60,6 +62,28 @@ class DocumentsOfTopic(NamedTuple):
 
     topic: int
     documents: list[InDocument]
+
+
+class SimilarDocument(NamedTuple):
+    """A document whose topic proportions are similar to those of a given document.
+
+    Attributes
+    ----------
+    row : int
+        Position of the document in the corpus, from 0.
+    id, title : str
+    similarity : float
+        Sum over topics of sqrt(p q), the Bhattacharyya coefficient of the mean proportions p and q
+        of both documents. 1: equal proportions; 0: no topic in common.
+    topics : list of int
+        Topics that contribute most to the similarity, at most three.
+    """
+
+    row: int
+    id: str
+    title: str
+    similarity: float
+    topics: list[int]
 
 
 class WordInTopic(NamedTuple):
@@ -131,7 +155,9 @@ class TopicInGroups(NamedTuple):
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
-def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
+def documents_of_topics(
+    results: Results, n: int, layer: int, only: int | None = None
+) -> list[DocumentsOfTopic]:
     """Return, for each topic by decreasing weight, the documents in which it most surely occurs.
 
     The documents of a topic are sorted by the lower bound of its share, so that short documents do
@@ -144,12 +170,19 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
         Maximum number of documents of each topic.
     layer : int
         The layer, counted from 0.
+    only : int, optional
+        The topic to describe; by default all topics are described.
 
     Raises
     ------
     MissingInputError
         If the training corpus is missing.
+    UsageError
+        If there is no such topic.
     """
+    described = results.fitted.shown(layer)
+    if only is not None and only not in described:
+        raise UsageError(f"--topic {only}: there is no such topic; 'sgmc topics' lists the numbers")
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
     weights, loadings = TopicShares.in_training(results, corpus, rows), DocumentTopics()
@@ -159,7 +192,9 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
     of_uses = phi / np.maximum(phi.sum(1, keepdims=True), np.finfo(np.float32).tiny)
     listed = []
     shares = weights.shares.about(results.weights(layer))
-    for topic in heaviest(results.fitted.shown(layer), shares.mean[:, 0]):
+    if only is not None:
+        described = np.array([only])
+    for topic in heaviest(described, shares.mean[:, 0]):
         places = np.array(best[topic], np.int64)
         documents = []
         for place, key, title in zip(
@@ -180,6 +215,54 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
             ]
         listed.append(DocumentsOfTopic(topic, documents))
     return listed
+
+
+def documents_like(results: Results, key: str, n: int, layer: int) -> list[SimilarDocument]:
+    """Return the documents whose topic proportions are most similar to those of a document.
+
+    Parameters
+    ----------
+    results : Results
+    key : str
+        Id of the document.
+    n : int
+        Maximum number of documents to return.
+    layer : int
+        The layer, counted from 0.
+
+    Raises
+    ------
+    MissingInputError
+        If the training corpus is missing.
+    UsageError
+        If no document has the id, or several documents have it.
+    """
+    corpus = _corpus(results)
+    rows, about = looked_at(corpus), corpus.about
+    chosen = [row for row, name in enumerate(about.ids(np.arange(corpus.documents))) if name == key]
+    if len(chosen) != 1:
+        number = f"{len(chosen)} training documents have" if chosen else "no training document has"
+        raise UsageError(
+            f"--like {key[:60]!r}: {number} this id; 'sgmc export' writes the ids of all documents"
+        )
+    rows = np.union1d(rows, chosen)
+    loadings = DocumentTopics()
+    read_documents(results, corpus, rows, layer, [loadings])
+    roots = np.sqrt(loadings.theta.astype(np.float32))
+    of_chosen = roots[np.searchsorted(rows, chosen[0])]
+    similarity = np.clip(roots @ of_chosen, 0.0, 1.0)
+    order = np.lexsort((rows, -similarity))
+    order = order[rows[order] != chosen[0]][:n]
+    ids, titles = about.ids(rows[order]), about.titles(rows[order])
+    similar = []
+    for place, name, title in zip(order.tolist(), ids, titles, strict=True):
+        parts = roots[place] * of_chosen
+        topics = np.argsort(-parts, kind="stable")[:3]
+        common = [int(topic) for topic in topics if parts[topic] >= _COMMON]
+        similar.append(
+            SimilarDocument(int(rows[place]), name, title, float(similarity[place]), common)
+        )
+    return similar
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:

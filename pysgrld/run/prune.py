@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from pysgrld.run.checkpoint_read import checkpoint_folders
 from pysgrld.run.checkpoint_write import remove_older
 from pysgrld.run.directory import RunDirectory
 
 
-def prune(path: Path) -> int:
+class Pruned(NamedTuple):
+    """Number of checkpoints that were deleted, and the bytes of disk space that this freed."""
+
+    checkpoints: int
+    bytes: int
+
+
+def prune(path: Path) -> Pruned:
     """Delete all checkpoints of a finished run, except the newest undamaged checkpoint.
 
     Parameters
@@ -19,8 +29,7 @@ def prune(path: Path) -> int:
 
     Returns
     -------
-    int
-        Number of checkpoints deleted.
+    Pruned
 
     Raises
     ------
@@ -30,9 +39,21 @@ def prune(path: Path) -> int:
     run = RunDirectory.open(path)
     before = checkpoint_folders(path)
     if run.status.get("state") != "finished" or len(before) < 2:
-        return 0
+        return Pruned(0, 0)
     with run.lock():
         newest = run.load_checkpoint(required=True)
         assert newest is not None
+        used = _used(path)
         remove_older(newest.path, 1)
-    return len(before) - len(checkpoint_folders(path))
+    return Pruned(len(before) - len(checkpoint_folders(path)), max(0, used - _used(path)))
+
+
+def _used(folder: Path) -> int:
+    """Return the number of bytes of a folder's files; several links to a file count once."""
+    sizes = {}
+    for file in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            about = file.lstat()
+            if stat.S_ISREG(about.st_mode):
+                sizes[about.st_dev, about.st_ino] = about.st_size
+    return sum(sizes.values())

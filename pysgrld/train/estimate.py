@@ -11,12 +11,15 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from pysgrld.chain.exact import CHAINS, COST, FEWEST, affordable_sweeps
 from pysgrld.core import padded
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError
 from pysgrld.models.choices import Choices
+from pysgrld.models.resampled import SWEEPS
 from pysgrld.models.resolve import TRAINING
+from pysgrld.options.option import Resolved
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
@@ -49,6 +52,9 @@ class TrainingNeeds(NamedTuple):
         Seconds of an iteration with one thread.
     threads : int
         Number of requested threads.
+    refinement : float
+        Seconds of the Gibbs refinement with one thread, after `EPOCHS` epochs of training; 0
+        without it.
     """
 
     documents: int
@@ -61,6 +67,7 @@ class TrainingNeeds(NamedTuple):
     disk: int
     seconds: float
     threads: int
+    refinement: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -83,6 +90,11 @@ class TrainingNeeds(NamedTuple):
         """Return the hours that `epochs` epochs take with the requested number of threads."""
         each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
+
+    @property
+    def refinement_hours(self) -> float:
+        """Hours of the Gibbs refinement, whose chains take a thread each."""
+        return self.refinement / min(self.threads, CHAINS) / 3600
 
 
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
@@ -133,4 +145,20 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             samples + checkpoints,
             seconds,
             request.choices.start.threads or request.threads,
+            _refinement_seconds(
+                options, facts.tokens, topics, draws=plan.request.choices.sampler.draws
+            ),
         )
+
+
+def _refinement_seconds(options: Resolved, tokens: int, topics: int, *, draws: bool) -> float:
+    """Return the seconds of the Gibbs refinement with one thread; `draws` as `Chain.draws`."""
+    if not (options.exact_sweeps and draws):
+        return 0.0
+    sweeps = options.exact_sweeps
+    if isinstance(sweeps, str):
+        sweeps = affordable_sweeps(EPOCHS * options.sweeps, tokens)
+        if sweeps < FEWEST:
+            return 0.0
+    each = 1e-9 * COST * TRAINING.visit(topics)
+    return CHAINS * (sweeps + SWEEPS) * tokens * each

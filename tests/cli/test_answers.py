@@ -37,6 +37,10 @@ def run(tmp_path_factory):
     return sgmc
 
 
+#: Options that ask for a topic that the run lacks.
+TOO_MANY = ("--documents", "2", "--topic", "10000")
+
+
 def asked(run, *question):
     return json.loads(run("topics", "bible", "--json", *question).stdout)
 
@@ -65,6 +69,33 @@ def test_documents_are_the_pages(run, facts):
         assert shown == [d["title"] for d in documents]
     text = run("topics", "bible", "--documents", "1").stdout
     assert found[0]["documents"][0]["title"] in text
+
+
+def test_one_topic_alone_has_the_documents_that_it_has_among_all(run):
+    """Red with: a topic's place among those listed for its number."""
+    found = asked(run, "--documents", "2")["topics"]
+    assert asked(run, "--documents", "2", "--topic", found[3]["topic"])["topics"] == [found[3]]
+    assert "no such topic" in run("topics", "bible", *TOO_MANY, code=2).stderr
+
+
+def test_documents_like_one_have_its_topics(run, facts):
+    """Red with: the document itself; the least similar ones; the similarity of other documents."""
+    documents = asked(run, "--documents", "1")["topics"][0]["documents"]
+    found = asked(run, "--like", documents[0]["id"], "--documents", "5")["documents"]
+    assert len(found) == 5
+    assert documents[0]["id"] not in [each["id"] for each in found]
+    values = [each["similarity"] for each in found]
+    assert values == sorted(values, reverse=True)
+    assert 0.8 < values[-1] <= 1.0
+    (back,) = [
+        each
+        for each in asked(run, "--like", found[0]["id"], "--documents", "1000")["documents"]
+        if each["id"] == documents[0]["id"]
+    ]
+    assert back["similarity"] == pytest.approx(values[0], abs=1e-6)
+    assert (
+        "no training document has this id" in run("topics", "bible", "--like", "?", code=2).stderr
+    )
 
 
 def test_groups_are_the_pages(run, facts):

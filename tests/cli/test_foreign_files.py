@@ -31,6 +31,7 @@ INPUTS = {
 }
 #: Options with texts as values that are no paths.
 TEXTS = {
+    "--like",
     *("--by", "--along", "--cluster", "--effect", "--title", "--noun", "--contrast", "--topics"),
     *("--name-with", "--grid", "--sbatch", "--mem", "--partition", "--account", "--mpi-plugin"),
     *("--id-field", "--meta-field", "--text-field", "--title-field", "--time", "--token-pattern"),

@@ -28,6 +28,7 @@ OTHERS = {
         "EXPERIMENT",
         "FORMAT",
         "FORMULA",
+        "ID",
         "ORDER",
         "HOW",
         "KIND",

@@ -30,7 +30,7 @@ def typed(*words):
 
 
 def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
-    """Red with: memory that does not grow with the topics; a folder of runs that stays."""
+    """Red with: memory or a refinement that does not grow with topics; a folder that stays."""
     monkeypatch.chdir(corpus)
     few, many = (
         json.loads(typed("plan", "built", "-k", k, "--threads", 64, "--json", "-q").stdout)
@@ -39,11 +39,14 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert few["threads"] == 64
     assert few["memory"]["topics"] < many["memory"]["topics"]
     assert few["hours_per_epoch"] < many["hours_per_epoch"]
+    assert few["refinement_hours"] < many["refinement_hours"]
+    assert "Gibbs sweeps" not in typed("plan", "built", "--exact-sweeps", 0, "-q").stdout
     assert many["script"].startswith("sgmc slurm --time 1h --cpus 64 --mem ")
     assert many["script"].endswith("-- train built --topics 500")
     assert not (corpus / "sgmc-runs").exists()
     shown = typed("plan", "built", "-k", 5, "--threads", 64, "-q").stdout
     assert "useful threads" in shown
+    assert "Gibbs sweeps" in shown
     assert "to use 64 threads, give --minibatch" in shown
 
 

@@ -125,7 +125,9 @@ def test_a_finished_run_keeps_its_last_checkpoint_alone(tmp_path):
     assert [path.name for path in checkpoints(tmp_path)] == ["step-00000030"]
     train_here(tmp_path, iterations=40, keep=2)
     assert [path.name for path in checkpoints(tmp_path)] == ["step-00000040", "step-00000035"]
-    assert prune(tmp_path / "run") == 1
+    pruned = prune(tmp_path / "run")
+    assert pruned.checkpoints == 1
+    assert pruned.bytes > 0
     assert [path.name for path in checkpoints(tmp_path)] == ["step-00000040"]
     train_here(tmp_path, iterations=44, keep=None)
 
@@ -134,7 +136,7 @@ def test_a_run_that_may_need_its_checkpoints_is_not_pruned(tmp_path):
     """Red with: an interrupted run pruned; a damaged checkpoint kept as the only one."""
     write_corpus(tmp_path / "corpus.txt")
     stopped_here(tmp_path, 22)
-    assert prune(tmp_path / "run") == 0
+    assert prune(tmp_path / "run") == (0, 0)
     train_here(tmp_path, iterations=30)
     flip(checkpoints(tmp_path)[0] / "state.safetensors", 5000, 3)
     prune(tmp_path / "run")
