@@ -444,9 +444,8 @@ def _show(
     chains = len(results.chains) if topics[0].found else 0
     if chains:
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
-    pad = min(
-        20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # This is the width of the column of words if probabilities follow.
+    # This is the width of the column of words if probabilities follow.
+    pad = min(20, max(9, room() - 44 - len(noun) - len(counted)))
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""

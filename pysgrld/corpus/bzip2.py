@@ -27,8 +27,8 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes, True if it can be the second and third byte of a mark, which may begin at
-#: any bit of the first byte. The search for marks skips all other pairs.
+#: For each pair of bytes, True if the pair can be the second and third byte of a mark. Marks begin
+#: at any bit of a byte. The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -71,7 +71,7 @@ class ParallelBzip2(ExitStack):
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
         self._read = begun  # number of bytes of the file read so far
-        self._window = b""  # the part of the file that is in memory, up to the last byte read
+        self._window = b""  # bytes of the file that are in memory, up to the last byte read
         self._marks: dict[int, int] = {}  # kind of each mark, by its position in bits
         self._searched = 0  # number of bytes of the file searched so far
         self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
@@ -115,7 +115,7 @@ class ParallelBzip2(ExitStack):
             for piece in block.pieces(self._step):
                 n_bytes += len(piece)
                 yield piece
-            if not block.engine.eof:  # the block is incomplete or damaged
+            if not block.engine.eof:  # If the block is incomplete or damaged, stop here.
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             position, n_bytes = block.end, 0
@@ -155,9 +155,8 @@ class ParallelBzip2(ExitStack):
             place = begin // 8
             piece = self._from(place)[: (end + 7) // 8 - place]
             if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
-                header = self._from(place - 4)[
-                    :4
-                ]  # header of the stream, if the block is the first one after a header
+                # If the block is the first one of a stream, these bytes are the stream's header.
+                header = self._from(place - 4)[:4]
                 if header.startswith(b"BZh"):
                     self._header = header
             job = self._pool.submit(_Block, piece, self._header, begin, end, self._step)
@@ -234,7 +233,7 @@ class _Block:
                 return
 
 
-# -- four bytes that lead to a given checksum ---------------------------------------------------
+# -- a small block with a given checksum -----------------------------------------------------
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
@@ -255,12 +254,13 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     """
     for filler in range(2**16):
         content = filler.to_bytes(2, "big")
-        register = _WORD  # state of bzip2's checksum after the two bytes of `content`
+        register = _WORD  # bzip2's checksum of the two bytes of `content`
         for byte in content:
             register ^= byte << 24
             for _ in range(8):
                 register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
-        # Reversing 32 steps of the checksum gives the four bytes that lead to `checksum`.
+        # The checksum after four more bytes is to be `checksum`. Reversing 32 of its steps gives
+        # these four bytes.
         remainder = checksum ^ _WORD
         for _ in range(32):
             remainder = (
@@ -269,7 +269,8 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         content += (remainder ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
-        size = stream.bit_length() - 80 - padding + 1  # the header's first bit is 0
+        # The number `stream` lacks the first bit of the header, which is 0.
+        size = stream.bit_length() - 80 - padding + 1
         if size % 8 == bits:
             stream = stream >> (80 + padding) << -size % 8
             return content, stream.to_bytes((size + 7) // 8, "big")

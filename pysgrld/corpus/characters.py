@@ -55,12 +55,12 @@ def page(number: int) -> bytes:
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
         order, folded = unicodedata.combining(character), " "
-        # Texts are in normal form C, which never contains this character.
+        # A text in normal form C never contains this character.
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # The classes agree with \w in re, except for the underscore, which cpp/text handles
-            # itself because it is ASCII.
+            # Word characters are as in \w of `re`, except for the underscore, which cpp/text
+            # treats itself because it is ASCII.
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
@@ -72,7 +72,7 @@ def page(number: int) -> bytes:
 def _folded(character: str) -> str:
     """Return a character case-folded in normal form C, or a blank if words cannot contain it."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # true for most letters
+        return character  # This is the case for most letters.
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
@@ -137,7 +137,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # more words than most vocabularies have
+@lru_cache(1 << 17)  # The cache has room for more words than most vocabularies have.
 def tokens_in_word(text: str) -> tuple[Token, ...]:
     """Return the tokens in a sequence of word characters, which may be of several scripts.
 
@@ -181,7 +181,7 @@ def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
         yield character, script
 
 
-#: Scripts of the characters of a sequence that is a single token.
+#: A sequence of word characters is a single token if its characters have only these scripts.
 _OF_ONE_TOKEN = {Role.LETTER, None}
 
 
@@ -194,7 +194,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return True if two words are pairs of ideographs that overlap, such as AB and BC.
+    """Return True if two words are pairs of ideographs with a common character, such as AB and BC.
 
     The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
     in every text with the three characters.

@@ -76,7 +76,7 @@ def chunked(texts: Texts, words: int) -> Chunked:
         None,
         None
         if fields is None
-        else fields.take(places),  # each piece has the fields of its document
+        else fields.take(places),  # Each piece gets the fields of its document.
         None if texts.records is None else [texts.records[i] for i in places],
     )
     return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))
@@ -128,9 +128,8 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        target = (
-            i * len(ends) // number - 1
-        )  # index of the last word of the piece, before the boundary moves
+        # This is the index of the last word of a piece of ideal length.
+        target = i * len(ends) // number - 1
         cut, first, last = (
             ends[target],
             ends[max(0, target - reach)],

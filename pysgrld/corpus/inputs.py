@@ -112,7 +112,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
-        # Several inputs may be the same path, which counts only once.
+        # If several inputs are the same path, the path counts once.
         counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
         longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
         if not longer:
@@ -196,9 +196,8 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if is_file(
-                vocabulary, None
-            ):  # with None, a name that is too long counts as a missing file
+            # The argument None makes a name that is too long count as a missing file.
+            if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None

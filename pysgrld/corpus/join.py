@@ -98,7 +98,8 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                details.kinds = {}  # the kinds of columns may differ between the corpora
+                # Kinds are detected again, because they may differ between the corpora.
+                details.kinds = {}
                 if renamed is not None:
                     details.several_inputs = True
                     if number:

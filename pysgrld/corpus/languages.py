@@ -25,8 +25,9 @@ _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", 
 #: The library is used for documents with at least `_LEAST` distinct words, and gets at most `_FIRST`
 #: words. The best language is accepted if its log-probability exceeds that of the second by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: A second language is reported if at least the fraction `_WORTH` of the documents and at least `_FEW`
-#: documents are in it. The same minimum of documents in unknown languages holds for using the library.
+#: A second language is reported if at least the fraction `_WORTH` of the documents and at least
+#: `_FEW` documents are in it. The library is used if at least as many documents are in unknown
+#: languages.
 _WORTH, _FEW = 0.03, 3
 #: Only words in at least this fraction of the documents are compared with lists of stop words.
 _OFTEN = 0.002
@@ -55,8 +56,8 @@ class LanguageGuesser:
 
     def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
         self._words, self.languages = words, list(COMPARED)
-        # If 3 % of the documents are in a language, its usual stop words are in about 1 % of all
-        # documents.
+        # The fraction is below `_WORTH`, because a usual stop word of a language is in only some
+        # of the documents in this language.
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
@@ -72,7 +73,7 @@ class LanguageGuesser:
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
         for i in new.tolist():
-            if self._words[i] > "\u0370":  # not a Latin letter
+            if self._words[i] > "\u0370":  # The first letter is not Latin.
                 script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
                 name = _OF_SCRIPT.get(script, script.lower())
                 if name in ("digit", ""):
@@ -86,7 +87,7 @@ class LanguageGuesser:
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Detect by the library the languages of documents that fit no stop words and no script."""
+        """Let the library detect languages of documents that fit no stop words and no script."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():

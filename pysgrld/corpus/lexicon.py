@@ -76,7 +76,8 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        self._places: Int32s | None = None  # ids of the words of the current input
+        # Ids of the words of the current input, if it has a vocabulary.
+        self._places: Int32s | None = None
 
     @property
     def final(self) -> bool:
@@ -119,7 +120,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # If documents are omitted, this has the positions of the other documents.
+        # Positions of the documents that are not omitted, or None if no document is omitted.
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
@@ -127,7 +128,7 @@ class Lexicon:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
             )
-        else:  # words are named by their numbers, from 1
+        else:  # Without a vocabulary, the words are named 1, 2, 3, ...
             numbers, inverse = np.unique(step.content.indices, return_inverse=True)
             indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
             block = Documents(step.content.indptr, indices, step.content.counts)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: The format is detected from the first `HEAD` bytes of a file, or the first `HEAD_LINES` lines of a
-#: pipe.
+#: The format of a file is detected from its first `HEAD` bytes; for a pipe, from its first
+#: `HEAD_LINES` lines.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
@@ -131,7 +131,7 @@ class Lines(ExitStack):
 
     def digest(self) -> str:
         """Read the rest of the file, and return the SHA-256 of the whole file on disk."""
-        self.on_read = None  # do not report progress any more
+        self.on_read = None  # Progress is not reported any more.
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -188,7 +188,7 @@ class Lines(ExitStack):
         """
         parts: list[bytes] = []
         size = 0
-        lost = False  # True while reading the rest of a line above the limit
+        lost = False  # This is True while the rest of a line that is too long is being read.
         for block in self.blocks():
             if self._only_cr:
                 block = block.replace(b"\r", b"\n")
@@ -255,7 +255,7 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # the bytes before the damage are valid
+                yield rest  # The bytes before the damage are valid, so they are yielded.
             raise
     if rest:
         yield rest
@@ -465,13 +465,13 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # the file could not be read; its content may be undamaged
+            raise  # The file itself could not be read, so its data may be undamaged.
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():
                 raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
             raise DamagedStreamError(f"the {kind} data is damaged ({reason})") from None
-        while not (data := rest.lstrip(b"\0")):  # zeros may follow the stream
+        while not (data := rest.lstrip(b"\0")):  # A stream may be followed by zeros.
             rest = raw(STEP)
             if not rest:
                 return
@@ -491,7 +491,7 @@ def _member(
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress one stream, by several threads if possible; return the bytes that follow it."""
-    n_sent = 0  # number of bytes of output that the threads have yielded
+    n_sent = 0  # Number of bytes that the threads have decompressed and yielded.
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:

@@ -10,11 +10,11 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Name of the count of texts whose UTF-8 was decoded as Latin-1.
+#: Key of the number of texts whose UTF-8 was decoded as Latin-1.
 GARBLED = "garbled"
-#: Name of the count of texts without their former licence.
+#: Key of the number of texts from which a licence was removed.
 LICENCE = "licence"
-#: Texts that only state that a text is missing, in lower case.
+#: Texts, in lower case, that only state that a text is missing.
 PLACEHOLDERS = frozenset(
     (
         *("[deleted]", "[removed]", "[deleted by user]", "[removed by reddit]"),
@@ -88,7 +88,7 @@ def plain_texts(
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
             # Decode again, because some texts were encoded twice, such as &amp;lt;
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK | TAG  # the decoded entities may include these signs
+            signs |= AT | LINK | TAG  # Decoded entities may be such signs.
         if signs & TAG and not keep_links and b"<" in text:
             text, n_tags = _INLINE_TAG.subn(b"", text)
             text, n_blocks = _TAG.subn(b" ", text)
@@ -145,7 +145,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
             last = links[place][1]
             place += 1
         if place < len(links) and links[place][0] <= at:
-            continue  # the at sign is within a link
+            continue  # The at sign belongs to a link.
         begin = at
         while begin > last and begin > at - _MOST_LOCAL and text[begin - 1] in _LOCAL:
             begin -= 1
@@ -166,7 +166,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character that an HTML entity stands for, or the entity if it is unknown or NUL."""
-    from html import unescape  # imported here: it loads a table that few corpora need
+    from html import unescape  # This import loads a table that few corpora need.
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

@@ -406,7 +406,7 @@ class WholeCorpus(NamedTuple):
 #: Source of the minibatches on which a chain is trained; each iteration uses one minibatch.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Iteration of the first minibatch, and list of consecutive minibatches. None follows the last
+#: Pair of the iteration of the first minibatch, and consecutive minibatches. None follows the last
 #: minibatch of a stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
@@ -428,7 +428,9 @@ class Ahead:
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        self._alone: bool | None = None  # True if no other thread can be started
+        # True if no thread could be started, so that minibatches are prepared on the calling
+        # thread.
+        self._alone: bool | None = None
         self._ready: _Batches = 0, []
         self._next: tuple[int, Future[_Batches]] | None = None
 
@@ -458,7 +460,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Return the iteration ``t`` and the minibatches from it on that are handed over together.
+        """Return iteration ``t`` and the minibatches, from ``t`` on, that are prepared together.
 
         An error in a later minibatch is raised only when that minibatch is requested.
         """

@@ -245,13 +245,13 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # The stop words are read here, so that a missing list is reported before reading inputs.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # input number and step number of the next step
+        self.done = 0, 0  # numbers of the next step: of its input, and of the step within it
         # Number of documents with each word, and number of tokens of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
-        self.sources: list[dict[str, Any]] = []  # records of completely read inputs
-        self.base = 0  # number of documents in earlier inputs, omitted or not
-        self.placed = True  # False if documents at unknown positions were omitted
+        self.sources: list[dict[str, Any]] = []  # Records of the inputs that were read completely.
+        self.base = 0  # number of documents in earlier inputs, including omitted documents
+        self.placed = True  # False if documents were omitted and their positions are unknown.
         self.collector = DetailsCollector(
             work.folder / ABOUT,
             texts=self.options.keep_text != "none",
@@ -265,7 +265,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # an interrupted reading is resumed
+        else:  # An interrupted reading resumes from its record.
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -280,7 +280,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # A resumed reading starts with the heading of its input, which was counted before.
+        # When reading resumes, the heading of its input comes again and must not count twice.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -376,7 +376,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # a column of numbers may have texts in other shards
+        if shard:  # The same column may have texts in other shards, so no kind is declared.
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -384,7 +384,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # documents matched to a run may lack fields that were named for training documents
+            # Documents that are read for a run may lack fields that its training documents have.
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -569,7 +569,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if lexicon.match is not None:  # stop words are unknown words too
+        if lexicon.match is not None:  # Stop words count as unknown words, too.
             n_words = plural(len(lexicon.match), "word")
             where = (
                 f"among the {n_words} of the run's vocabulary, which has no stop words or "

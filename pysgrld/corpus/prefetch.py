@@ -71,7 +71,7 @@ def run_ahead(
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # no more threads can be started
+    except RuntimeError:  # If no thread can be started, items are computed on the calling thread.
         yield from items
         return
     try:
@@ -89,7 +89,8 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        # Let the thread close its files. It cannot while it waits for a pipe.
+        # Wait briefly, so that the thread can close its files. It cannot close them while it waits
+        # for a pipe.
         thread.join(timeout=2 * PATIENCE)
 
 

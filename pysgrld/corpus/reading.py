@@ -277,7 +277,7 @@ class CorpusOptions:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        # This value is also recorded if the inputs have no fields.
+        # The usual name is recorded even if the inputs have no fields.
         if recorded_values.get("text-field") == USUAL_TEXT_FIELD:
             del recorded_values["text-field"]
         explicit = {
@@ -286,7 +286,8 @@ class CorpusOptions:
             if value not in (None, "auto") and name not in usual
         }
         numbered = None
-        if OF_WORDS in recorded or "token-pattern" in recorded:  # only texts have a token pattern
+        # Only texts are recorded with a token pattern.
+        if OF_WORDS in recorded or "token-pattern" in recorded:
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
         recorded_field = "text-field" in recorded_values and "text-field" not in explicit
@@ -348,7 +349,7 @@ class CorpusOptions:
 
     @property
     def prunes(self) -> bool:
-        """Return True if the user gave an option that removes words from any vocabulary."""
+        """True if the user gave an option that removes words even from a given vocabulary."""
         by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
         return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 

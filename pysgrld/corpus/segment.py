@@ -89,9 +89,11 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    make = getattr(book, "tokenizer", None) or book.create  # old versions have only `create`
+    # Old versions of the library have only `create`.
+    make = getattr(book, "tokenizer", None) or book.create
     tokenizer, mode = make(), sudachi.SplitMode.B
-    most = 10_000  # number of characters; the library has a limit on bytes
+    # Maximum number of characters of a part, because the library limits the bytes of a text.
+    most = 10_000
 
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():
@@ -111,7 +113,8 @@ def _korean() -> Cut:
 
     def cut(text: str) -> Iterator[str]:
         for morpheme in kiwi.tokenize(text):
-            if morpheme.tag.partition("-")[0] in _KOREAN:  # irregular verbs have a suffix
+            # The tags of irregular verbs have a suffix.
+            if morpheme.tag.partition("-")[0] in _KOREAN:
                 yield morpheme.lemma
 
     return cut

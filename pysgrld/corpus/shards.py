@@ -125,7 +125,8 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # another process was first
+            # Another process may have written the plan first.
+            with contextlib.suppress(FileExistsError):
                 path.hardlink_to(temporary)
             temporary.unlink()
     if read_small(path) != text:
@@ -174,7 +175,7 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
-    """Split a sequence of inputs into nonempty parts of similar size in bytes.
+    """Split a sequence of inputs into parts of similar size in bytes, none of which is empty.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            after += 1  # include the input: more than half of it is before the ideal end
+            after += 1  # More than half of the input is before the ideal end, so it is included.
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
 

@@ -139,7 +139,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older versions record this
+    if recorded["text_field"] == AUTO:  # Older versions of sgmc record "auto".
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -148,9 +148,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # these options do not change the corpus
+    for name in ("numbered", "as_recorded"):  # These options do not affect the corpus.
         del recorded[name]
-    if phrases:  # an older corpus has no such entry
+    if phrases:  # The entry is omitted if empty, because older corpora lack it.
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}
@@ -194,7 +194,8 @@ def stands_for(
     # The defaults of this version must be the defaults with which the corpus was built.
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    if options.document_is == "auto" and text:  # equal inputs lead to the same decision
+    # The decision is made from the inputs, so equal inputs lead to the same decision.
+    if options.document_is == "auto" and text:
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:
         reading = reading | {"chunk": None}
@@ -249,7 +250,7 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
-    if is_stream(path):  # data of a pipe can be read only once
+    if is_stream(path):  # A pipe can be read only once, so its data is not examined.
         return {"name": name}
     try:
         status = path.stat()

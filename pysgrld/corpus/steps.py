@@ -69,7 +69,7 @@ Wish = Callable[[int, int], bool]
 
 @dataclass(slots=True)
 class Heading:
-    """First item that a reader of an input yields: whether texts or counts follow.
+    """First item that a reader of an input yields: it states whether texts or counts follow.
 
     Attributes
     ----------
@@ -312,8 +312,8 @@ class _Input:
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
-        self.folder: Path | None = None  # path of the input if it is a folder of texts
-        self.slack: slack.Export | None = None  # set if the input is an export of Slack
+        self.folder: Path | None = None  # Path of the input, if it is a folder of texts.
+        self.slack: slack.Export | None = None  # This is set if the input is an export of Slack.
         # Number of documents in yielded steps, and number of documents that were left out.
         self.given = self.read = 0
         self.notes: list[Message] = []
@@ -356,7 +356,7 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # the name of the folder begins all names
+            name = self.input_name  # All names of files begin with the name of the folder.
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
             # Files in different input folders may have the same name.
@@ -435,7 +435,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # a last step with the remaining messages
+        last = self._step(None)  # The last step has the remaining messages.
         last.source, last.read = self.source, self.given + self.read
         yield last
 
@@ -467,7 +467,7 @@ class _Input:
                     "the folder has files of counts (docword.*); give the names of the files", path
                 )
             self.notes += map(Message, remarks)
-            from pysgrld.corpus.formats import slack  # imported here, because only folders need it
+            from pysgrld.corpus.formats import slack  # Only folders need this import.
 
             self.folder = path
             self.slack = slack.export_in(path)

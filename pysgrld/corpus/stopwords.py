@@ -183,7 +183,7 @@ def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
     """Count the tokens in each script except Latin, by the Unicode name of their first letter."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0370":  # not a Latin letter
+        if word > "\u0370":  # The first letter is not Latin.
             shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
     return shares
 

@@ -203,7 +203,7 @@ class Corpus:
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # the corpus was read from counts
+        if "token-pattern" not in read_options:  # The corpus was read from word counts.
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
@@ -237,10 +237,11 @@ class Corpus:
         CorpusError
             If a file with these details is missing or was changed.
         """
-        from pysgrld.corpus.about.stored import About  # imported here, because it is slow to import
+        from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
-        if not isinstance(read, int):  # this is a sample, which omits no document
+        # A sample does not record the number, because it omits no document.
+        if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
 
@@ -265,7 +266,8 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                )  # compare size and time of change, or only the size for a very large corpus
+                    # Compare size and time of change; for a very large corpus, compare only the size.
+                )
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
                     continue

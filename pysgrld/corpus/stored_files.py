@@ -37,8 +37,8 @@ PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 PACKED = "counts.npz"
 #: Name of the file with the number of occurrences of each word, and with the sum of squared counts.
 WORD_COUNTS = "word-counts.npy"
-#: Name of the archive of documents' ids, titles and columns; of the archive of their texts; and of
-#: the list of the files in input folders.
+#: Names of the archive of documents' ids, titles and columns, of the archive of their texts, and
+#: of the list of files in input folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
 #: Names of the files that training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
@@ -178,14 +178,16 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    if version != VERSION and (version != 1 or parts):  # without parts, versions 1 and 2 are equal
+    # Without an entry "parts", version 1 is the same as version 2.
+    if version != VERSION and (version != 1 or parts):
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "
             "sgmc that wrote it, or build it again",
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    while problem is None and origin is not None:  # the origin of a sample is a corpus
+    # A sample records the corpus from which it was drawn, which may be a sample too.
+    while problem is None and origin is not None:
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
         raise damaged(path, f"meta.json: {problem}")
@@ -257,7 +259,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # a killed process may have left this file
+    path.unlink(missing_ok=True)  # Remove a file that a killed process may have left.
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 

@@ -153,7 +153,8 @@ class Vector:
             lengths = np.ones(len(starts), np.int64)
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-            starts, lengths = starts[:1], np.array([len(out)])  # merge adjacent pieces
+            # Adjacent pieces are read as a single piece.
+            starts, lengths = starts[:1], np.array([len(out)])
         into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
             problem = copy(self._whole.view(np.uint8), width * starts, width * lengths, into)
@@ -284,7 +285,7 @@ class GrowingFile:
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Create an uncompressed ``.npz`` file, and force it to disk after the ``with`` block."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # by default not compressed
+        with zipfile.ZipFile(file, "w") as archive:  # By default, members are not compressed.
             yield archive
         file.flush()
         sync(file.fileno())

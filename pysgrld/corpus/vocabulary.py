@@ -236,7 +236,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
-        for sign in ',;"':  # users may write several words on a line
+        for sign in ',;"':  # Users may write several words on a line, separated by these signs.
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:

@@ -216,7 +216,8 @@ class WorkFolder:
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            elif file.tell() != self.record["bytes"]:  # an interrupted call wrote more
+            # An interrupted call has written more words than were recorded.
+            elif file.tell() != self.record["bytes"]:
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
@@ -233,7 +234,7 @@ class WorkFolder:
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Return a writer for new arrays, or a writer that resumes from a state that `flush` returned."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
+            shutil.rmtree(self.folder / name)  # The folder is from an interrupted second pass.
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
@@ -267,15 +268,16 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            if identity is not None:  # an interrupted reading may be resumed
+            # Look for the record of an interrupted reading, which may be resumed.
+            if identity is not None:
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(noted, dict) and noted.get("identity") == identity:
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # no reading can resume from other files
-            for leftover in place.iterdir():  # remove files of a killed process
+                keep = {MARKER}  # No reading can resume from the other files.
+            for leftover in place.iterdir():  # Remove files that a killed process has left.
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -298,7 +300,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
     finally:
         if lock is not None:
-            if not stays and is_same(place, lock):  # the path is still the locked folder
+            # Check that the path is still the locked folder.
+            if not stays and is_same(place, lock):
                 if begun:
                     _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)
@@ -351,13 +354,13 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process has just removed its folder
+            continue  # Another process has just removed the folder.
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # no effect if the file system has no locks
+            flock(handle)  # If the file system has no locks, this call has no effect.
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

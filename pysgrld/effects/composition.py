@@ -18,7 +18,8 @@ import numpy as np
 from pysgrld.report.population import Sampled
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
-#: Number of bootstrap weightings of the documents. Maximum number of values in one block.
+#: `WEIGHTINGS`: number of bootstrap weightings of the documents. `_CELLS`: maximum number of
+#: values in one block.
 WEIGHTINGS, _CELLS = 400, 1 << 22
 #: Approximate maximum number of documents with separate bootstrap weights; if there are more
 #: documents, groups of documents have a common weight.

@@ -16,17 +16,17 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: Maximum number of distinct values of a categorical column. Maximum number of characters of a name
-#: in messages.
+#: `LEVELS`: maximum number of distinct values of a categorical column. `_SHOWN`: maximum number of
+#: characters of a name in messages.
 LEVELS, _SHOWN = 100, 40
 #: All pairs of values of a categorical column are compared if it has at most this number of values.
 PAIRED = 10
-#: Maximum number of documents over which predictions are averaged. Maximum number of points on a
-#: curve.
+#: `_AVERAGED`: maximum number of documents over which predictions are averaged. `POINTS`: maximum
+#: number of points on a curve.
 _AVERAGED, POINTS = 20_000, 21
 
 
-#: Pandas' names for types of numbers. Texts that stand for True and False.
+#: `_NUMBERS`: Pandas' names for types of numbers. `_FLAGS`: texts that stand for True and False.
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 

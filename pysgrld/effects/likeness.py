@@ -26,8 +26,8 @@ FEWEST = 10
 _MOST_VALUES = 0.8
 #: Number of consecutive documents that count as one cluster of neighbours.
 _NEIGHBOURS = 20
-#: Maximum number of documents on which similarity is measured. Number of consecutive documents in
-#: each sampled run of documents.
+#: `_DOCUMENTS`: maximum number of documents on which similarity is measured. `_ROW`: number of
+#: consecutive documents that are sampled together.
 _DOCUMENTS, _ROW = 50_000, 1_000
 #: Maximum number of comparisons of one column for which the design effect is computed.
 _COMPARISONS = 4

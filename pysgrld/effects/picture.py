@@ -12,8 +12,8 @@ from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
 from pysgrld.effects.design import date_of
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
-#: Maximum numbers of topics and of categories in a panel. Maximum number of characters of a
-#: category's name.
+#: `TOPICS`, `_LEVELS`: maximum numbers of topics and of categories in a panel. `_LETTERS`: maximum
+#: number of characters of a category's name.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
 #: Maximum number of characters of a topic's name next to its difference.
 _NAME = 32

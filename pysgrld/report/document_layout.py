@@ -15,11 +15,11 @@ FEWEST = 20
 #: Number of nearest neighbours of a document; a map's quality is the fraction of these that it
 #: keeps.
 NEIGHBOURS = 10
-#: Number of nearest neighbours that attract a landmark. Perplexity of t-SNE, which is the effective
-#: number of these neighbours.
+#: `_ATTRACTING`: number of nearest neighbours that attract a landmark. `_PERPLEXITY`: perplexity
+#: of t-SNE, which is the effective number of these neighbours.
 _ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Layout of the landmarks: number of steps of gradient descent, number of first steps in which
-#: attraction is exaggerated, and factor of this exaggeration.
+#: Layout of the landmarks. `_STEPS`: number of steps of gradient descent. `_EARLY`: number of
+#: first steps in which attraction is exaggerated. `_EXAGGERATION`: factor of the exaggeration.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
 #: Number of landmarks, which are the documents that are laid out first. Every other document starts
 #: between its nearest landmarks.
@@ -27,26 +27,27 @@ LANDMARKS = 3_000
 #: Layout of all documents: number of neighbours that attract each document, and number of steps of
 #: gradient descent.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: Mean number of documents per cell, which is a group of documents around one centre. Number of
-#: nearest cells in which the neighbours of a document are searched.
+#: `_CELL`: mean number of documents per cell, which is a group of documents around one centre.
+#: `_CELLS`: number of nearest cells in which the neighbours of a document are searched.
 _CELL, _CELLS = 60, 6
-#: Placement of further documents between their nearest documents: number of these nearest
-#: documents, number of cells in which they are searched, and width of the offset that separates
-#: documents with the same place.
+#: Placement of a document that is not laid out by t-SNE. `_BETWEEN`: number of nearest documents
+#: between which it is placed. `_CELLS_BETWEEN`: number of cells in which they are searched.
+#: `_SHIFT`: width of the offset that separates documents with the same place.
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
 _JUDGED = 1_000
 #: Up to this number of documents, repulsion is computed exactly; for more documents, the grid is
 #: faster.
 _EXACT = 400
-#: Maximum number of documents for which similarities are computed at a time, and maximum number of
-#: these similarities.
+#: `_BLOCK`: maximum number of documents for which similarities are computed at a time.
+#: `_SIMILARITIES`: maximum number of similarities computed at a time.
 _BLOCK, _SIMILARITIES = 512, 1 << 21
-#: Spacing of the grid's nodes. Possible numbers of nodes per side, with small prime factors, for
-#: which the Fourier transform is fast.
+#: `_SPACING`: spacing of the grid's nodes. `_SIDES`: possible numbers of nodes per side; they have
+#: small prime factors, so that the Fourier transform is fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
-#: Square roots of proportions are multiples of 1 / `_STEP`. So products and their sums up to 4 are
-#: exact in single precision, in any order: similarities have the same bits for any number of threads.
+#: Square roots of proportions are multiples of 1 / `_STEP`. Products of such numbers, and sums of
+#: products up to 4, are exact in single precision. Similarities therefore have the same bits for
+#: any number of threads.
 _STEP = 2048
 #: Similarities and initial positions are rounded to this number of decimals, because the results of
 #: different machines differ only in later decimals.
@@ -94,7 +95,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # the offsets separate documents that have the same nearest landmarks
+        # Documents with the same nearest landmarks differ only by the offsets.
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -144,7 +145,7 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
 
 
 def _block_size(others: int) -> int:
-    """Return the number of documents per block if similarities to so many others are computed."""
+    """Return the number of documents to compare with ``others`` documents at a time."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
@@ -172,7 +173,7 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Average the points listed in each row of ``index``, weighted by similarity; return (n, 2)."""
+    """Return the means of the points listed in the rows of ``index``, weighted by similarity."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
@@ -288,7 +289,8 @@ def _least(values: Array, count: int) -> tuple[Int64s, Array]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
     else:
         some = np.tile(np.arange(count), (len(values), 1))
-    some.sort(axis=1)  # ties are now ordered by document index
+    # Sort by index first, so that equal values stay in the order of the documents.
+    some.sort(axis=1)
     chosen = np.take_along_axis(values, some, axis=1)
     order = np.argsort(chosen, axis=1, kind="stable")
     return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)
@@ -318,7 +320,7 @@ def _attraction(squares: Doubles) -> Doubles:
         total = p.sum(axis=1, keepdims=True)
         many = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total > target
         low, high = np.where(many, beta, low), np.where(many, high, beta)
-        # beta is limited, because none reaches the target entropy if all distances are equal
+        # If all distances are equal, no beta reaches the target entropy, so beta is limited.
         beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
     p /= 2 * n * p.sum(axis=1, keepdims=True)
     return p
@@ -395,7 +397,7 @@ class _Repulsion:
         place = (y - low) / spacing
         node = place.astype(np.int64)
         part = place - node
-        # the four grid nodes around each point, and the weight of the point at each of these nodes
+        # For each point: the four grid nodes around it, and the weight of the point at each node.
         corners = [
             (
                 (node[:, 0] + a) * side + node[:, 1] + b,
@@ -414,7 +416,7 @@ class _Repulsion:
             spread.append(np.fft.rfft2(grid.reshape(side, side), (2 * side, 2 * side)))
         fields = []
         for transformed, kernel in ((spread[0], 0), (spread[0], 1), (spread[1], 1), (spread[2], 1)):
-            # this is the inverse of rfft2, computed only for the rows and columns that are needed
+            # Compute the inverse of rfft2, but only for the rows and columns that are needed.
             rows = np.fft.ifft(transformed * kernels[kernel], axis=0)[:side]
             flat = np.fft.irfft(rows, 2 * side, axis=1)[:, :side].ravel()
             fields.append(sum(flat[nodes] * weight for nodes, weight in corners))

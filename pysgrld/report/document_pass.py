@@ -19,23 +19,25 @@ from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
 
-#: Maximum number of documents that are analysed. Number of draws of each document's topics.
+#: `DOCUMENTS`: maximum number of documents that are analysed. `DRAWS`: number of draws of each
+#: document's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
-#: Maximum number of documents on the map. Maximum number of entries in the matrix of their topic
-#: proportions.
+#: `MAPPED`: maximum number of documents on the map. `_MAPPED_CELLS`: maximum number of entries in
+#: the matrix of their topic proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: Of a page that is written as a folder (``--folder``): maximum number of documents on the map, and
-#: maximum number of documents in one of its files.
+#: Limits for a page that is written as a folder (``--folder``). `BESIDE`: maximum number of
+#: documents on the map. `PLACED`: maximum number of documents in one file.
 BESIDE, PLACED = 1_000_000, 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
 #: A topic occurs in a document if its share of the document is at least this.
 HAS = 0.1
-#: Maximum number of documents listed for a topic. Minimum lower bound of the topic's share in a
-#: listed document, because a share with a smaller lower bound may be due to chance.
+#: `BEST`: maximum number of documents listed for a topic. `SURE`: minimum lower bound of the
+#: topic's share in a listed document, because a share with a smaller lower bound may be due to
+#: chance.
 BEST, SURE = 5, 0.01
-#: Number of values drawn for a block of documents; it is greater if the topics are large. Maximum
-#: number of values in the sums of products for correlations.
+#: `_CELLS`: number of values drawn for a block of documents; it is greater if the topics are
+#: large. `_PRODUCTS`: maximum number of values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
@@ -100,7 +102,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of positions of documents that are on the map only if the page is a folder."""
+    """Return blocks of documents that are on the map in addition if the page is a folder."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -138,7 +140,7 @@ def read_documents(
             for block in drawn_blocks(results, corpus, rows, steps, layer):
                 for visitor in visitors:
                     visitor.add(block)
-        # a run that is training may have deleted samples in the meantime
+        # If the run is still training, it may have deleted samples in the meantime.
         except MissingInputError:
             if drawn_steps(results) == steps:
                 raise
@@ -224,14 +226,14 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
     def widen(self, deviation: Doubles) -> Shares:
-        """Widen the intervals by a further normal error with given standard deviations, (K,)."""
+        """Widen the intervals by an additional normal error; its standard deviations are (K,)."""
         more = NORMAL * deviation[:, None]
         low = self.mean - np.hypot(self.mean - self.low, more)
         high = self.mean + np.hypot(self.high - self.mean, more)
         return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace the means by given weights, (K,), and shift the intervals by the differences."""
+        """Replace the means by given weights, (K,), and shift the intervals with their means."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -272,8 +274,8 @@ class TopicShares(DocumentVisitor):
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
-        # count documents, and sum N^2, N n and n^2 over documents with N tokens, n of them in a
-        # topic
+        # Number of documents, and sums of N^2, N n and n^2 over the documents. N is the number of
+        # tokens of a document, and n the number of its tokens in a topic.
         self._number, self._squares = 0, 0.0
         self._products, self._powers = np.zeros(topics), np.zeros(topics)
 

@@ -41,7 +41,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
         part = phi[begin : begin + _BLOCK][:, shown]
         part = part if signed else np.sqrt(part)
         product += part.T @ part
-    # the matrix is made exactly symmetric with zeros on the diagonal, as later steps require
+    # Later steps require a matrix that is exactly symmetric with zeros on the diagonal.
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
@@ -226,12 +226,13 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # number the merges by height, and order the leaves of each merge so that the nearest ends of
-    # its two parts are adjacent
+    # Number the merges by height. Order the leaves of each merge such that the nearest ends of its
+    # two parts are adjacent.
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # node a was joined; follow it to its replacement
+        # If node a was joined to another node, continue with the node that replaced it.
+        while name[a] < 0:
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]
@@ -241,7 +242,8 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        name[a], name[b] = n + i, -1 - a  # from now on, node a replaces node b
+        # Node n + i replaces both nodes: a refers to it directly, and b refers to a.
+        name[a], name[b] = n + i, -1 - a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 
 

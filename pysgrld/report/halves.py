@@ -20,13 +20,13 @@ from pysgrld.report.population import PopulationShares
 from pysgrld.report.sections.groups import by_columns
 from pysgrld.types import Array, Doubles
 
-#: Number of a topic's top words that are compared. Minimum number of top words that two matching
-#: topics have in common.
+#: `WORDS`: number of a topic's top words that are compared. `AGREE`: minimum number of top words
+#: that two matching topics have in common.
 WORDS, AGREE = 10, 5
 
 
 class Coverage(NamedTuple):
-    """Fraction of 90 % intervals that contain 0, over differences between two halves of a corpus.
+    """Fraction of 90 % intervals of differences between two halves of a corpus that contain 0.
 
     Attributes
     ----------
@@ -136,8 +136,9 @@ def _words(
     if not len(pairs):
         return Coverage.of([])
     held = []
-    for side in (0, 1):  # compare the top words of this run's topics in both runs
-        ids = np.stack([tops[side], tops[side]])  # topics that only one run has are not compared
+    for side in (0, 1):  # Compare the top words of this run's topics in both runs.
+        # Topics without a partner keep these ids and are not compared.
+        ids = np.stack([tops[side], tops[side]])
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]
         parts = []

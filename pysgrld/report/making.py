@@ -47,7 +47,8 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        # browsers store topic names typed by the user under this key, which depends on the layer
+        # Browsers store topic names that the user types under this key. Each layer has its own
+        # key.
         key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
@@ -93,7 +94,8 @@ class Page:
         """Short description of the page, for example the numbers of topics and documents."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # this is not None if the page is a folder
+            # If the page is a folder, this has the details of the folder, else None.
+            folder = self.main["folder"]
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")

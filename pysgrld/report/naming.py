@@ -18,15 +18,16 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: Number of a topic's words in the command's input. Number of the topic's documents in this input.
+#: `WORDS`: number of a topic's words in the command's input. `DOCUMENTS`: number of the topic's
+#: documents in this input.
 WORDS, DOCUMENTS = 20, 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
-#: Maximum number of seconds that the command may take for a topic. Maximum number of characters of
-#: its error output that are shown.
+#: `PATIENCE`: maximum number of seconds that the command may take for a topic. `SAID`: maximum
+#: number of characters of its error output that are shown.
 PATIENCE, SAID = 300.0, 100
-#: Maximum number of bytes that are read from the command's output. Number of seconds between two
-#: checks whether the command has ended.
+#: `MOST`: maximum number of bytes that are read from the command's output. `_BEAT`: number of
+#: seconds between two checks whether the command has ended.
 MOST, _BEAT = 8192, 0.05
 
 
@@ -85,7 +86,7 @@ def name_topics(
             documents.topic: [document.title for document in documents.documents]
             for documents in documents_of_topics(results, DOCUMENTS, 0)
         }
-    except MissingInputError:  # without the corpus, the command receives only words
+    except MissingInputError:  # Without the corpus, the command receives words but no documents.
         titles = {}
     labels = dict(results.named)
     person = {} if replace else {k: x.name for k, x in labels.items() if x.by is None}
@@ -182,8 +183,8 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # check this before reading the pipes: if the process has ended, they contain all of its
-            # output
+            # This check precedes the reading of the pipes: if the process has ended, its output is
+            # complete.
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):

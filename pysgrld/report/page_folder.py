@@ -136,7 +136,7 @@ class PageFolder:
             while os.path.lexists(self.path / name):
                 files = FileList(self.path / name)
                 if all(files.owns(entry["name"]) for entry in self._written):
-                    break  # the previous page has identical files
+                    break  # A previous page has the same files, so they are used again.
                 number += 1
                 name = f"files-{self._digest.hexdigest()[:16]}-{number}"
             else:
@@ -152,7 +152,7 @@ class PageFolder:
         """Write the page, delete the files of the previous page, and return the page's path."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
-        # files that cannot be deleted now are deleted when the next page is written
+        # Files that cannot be deleted now are deleted together with the next page.
         with contextlib.suppress(OSError):
             for entry in list(self.path.iterdir()):
                 if FILES.fullmatch(entry.name) and entry.name != self._name:

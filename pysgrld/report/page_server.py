@@ -125,12 +125,14 @@ class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version = "sgmc"
     sys_version = ""
-    default_request_version = "HTTP/1.0"  # an answer in HTTP/0.9 would have no headers
+    # The default is HTTP/1.0, because an answer in HTTP/0.9 has no headers.
+    default_request_version = "HTTP/1.0"
     timeout = PATIENCE_OF_ANSWERS
 
     def handle(self) -> None:
         """Read a request within `PATIENCE` seconds, and answer it."""
-        # this timer limits the time of a whole request; a socket's timeout restarts with every byte
+        # A timer limits the time of the whole request, because the socket's timeout restarts with
+        # every byte.
         self._limit = threading.Timer(PATIENCE, self._give_up)
         self._limit.daemon = True
         self._late = False
@@ -138,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             super().handle()
         except ConnectionError:
-            # `_give_up` closes the connection of a late request, so an error is expected
+            # If `_give_up` has closed the connection of a late request, the error is expected.
             if not self._late:
                 raise
         finally:
@@ -202,7 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that is not valid HTTP or asks for something other than a file."""
-        del message, explain  # these texts would repeat parts of the request
+        # The texts are not shown, because they would repeat parts of the request.
+        del message, explain
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 
@@ -221,7 +224,7 @@ def _read(folder: Path, name: str) -> bytes | None:
             for inner in folders:
                 place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
                 stack.callback(os.close, place)
-            # with O_NONBLOCK, opening does not wait if a pipe has replaced the file
+            # If a pipe has replaced the file, O_NONBLOCK prevents that opening waits.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             with open(os.open(last, flags, dir_fd=place), "rb") as file:
                 is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

@@ -12,8 +12,8 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Maximum number of random weightings of documents in the Bayesian bootstrap. Maximum number of
-#: values in the sums over all weightings.
+#: `WEIGHTINGS`: maximum number of random weightings of documents in the Bayesian bootstrap.
+#: `_CELLS`: maximum number of values in the sums over all weightings.
 WEIGHTINGS, _CELLS = 400, 1_000_000
 #: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
@@ -70,7 +70,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares of topics in groups: one version weights documents equally, the other words."""
+    """Shares of topics in groups, estimated once over documents and once over words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -109,7 +109,8 @@ class Sampled(NamedTuple):
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # this is used only if both variances are 0
+        # The smaller number is used only if both variances are 0.
+        least = np.minimum(self.freedom, other.freedom)
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
@@ -208,15 +209,16 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return shares in the union of the groups with `inside` = 1, for n effective documents."""
-        size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
+        """Return shares over all groups with ``inside`` = 1, which have n effective documents."""
+        # If there are no documents, the shares become 0.
+        size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
         )
         drawn /= size
-        # with weights from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the unbiased
-        # estimate
+        # If weights are drawn from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the
+        # unbiased estimate.
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
         if n >= 2 and len(weighted):
@@ -241,7 +243,8 @@ class _Sums:
             apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in selected])
             order = np.argsort(units, kind="stable")
             begins = np.flatnonzero(np.diff(units[order], prepend=-1))
-            if len(begins) < len(units):  # some clusters have several documents
+            # If some clusters have several documents, add up the deviations of each cluster.
+            if len(begins) < len(units):
                 apart = np.add.reduceat(apart[order], begins, axis=0)
             number, second, fourth = float(len(apart)), *((apart**i).sum(axis=0) for i in (2, 4))
         else:
@@ -252,7 +255,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sum of (mean - size * share)^power over documents of given groups, (K,)."""
+        """Return the sum of (mean - size * share)^power over the documents of some groups, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:

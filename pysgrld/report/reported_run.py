@@ -194,10 +194,9 @@ class ReportedRun:
         threads: int | None = None,
         added: AddedFiles | None = None,
     ) -> None:
-        self.asked, many = (
-            asked,
-            asked.noun,
-        )  # the user types a plural such as "chapters", or singular and plural as "child/children"
+        # The user types a plural such as "chapters", or a singular and a plural such as
+        # "child/children".
+        self.asked, many = (asked, asked.noun)
         one, slash, rest = many.partition("/")
         if slash:
             self.noun = Noun(one.strip(), rest.strip())
@@ -272,7 +271,8 @@ class ReportedRun:
         tell(1)
         self.diagnosis: Diagnosis | None = None
         lead = None
-        if self._has_one_pass():  # one pass over the samples serves the diagnosis and the words
+        # In this case, the diagnosis and the words share one pass over the samples.
+        if self._has_one_pass():
             lead = partial(self._diagnose, len(self.missing))
         else:
             self._diagnose(len(self.missing))
@@ -350,7 +350,7 @@ class ReportedRun:
         tell(4)
 
     def _diagnose(self, place: int, visit: Visit | None = None) -> None:
-        """Compare the chains, and insert messages about missing results at ``missing[place]``."""
+        """Compare the chains, and insert messages about missing results into `missing`."""
         notes: list[str] = []
         self.diagnosis = diagnosed(self.chains, self.at, notes, visit)
         self.missing[place:place] = notes

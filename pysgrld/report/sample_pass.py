@@ -25,7 +25,7 @@ TEN = 10
 
 @dataclass(frozen=True)
 class KeptSample:
-    """A stored sample of a chain, either full or with only each topic's most probable words.
+    """A stored sample of a chain: a full sample, or only each topic's most probable words.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Function that is called with each stored sample: with the samples of the first chain in order,
-#: then with the samples of the next chain.
+#: Function that is called with each stored sample, in order: first the samples of the first chain,
+#: then the samples of the next chain.
 SampleVisitor = Callable[[KeptSample], None]
 
 
@@ -174,7 +174,7 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Float
 
 
 class Followed(NamedTuple):
-    """Statistics of the given words of each topic, over the draws.
+    """Statistics of some words of each topic, computed over all draws.
 
     Attributes
     ----------

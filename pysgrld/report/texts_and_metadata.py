@@ -178,7 +178,8 @@ def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFile
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
-    reader = copy(results)  # the copy keeps the open run's options unchanged
+    # Reading changes the options of a copy, so that the open run keeps its options.
+    reader = copy(results)
     reader.asked = asked
     return reader.read(str(corpus.path), added.folder / "metadata", added).about
 
@@ -212,7 +213,8 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     reader = copy(results)
     reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
-    # if ids are not unique, as in a corpus of several files, documents are matched by position
+    # Ids may not be unique, for example in a corpus of several files. Documents are then matched
+    # by position.
     of = rows
     wanted = {name: i for i, name in enumerate(found.ids(rows))}
     if len(wanted) == len(rows):

@@ -16,19 +16,19 @@ from pysgrld.corpus.links import without_links
 from pysgrld.options.spelling import fold, word_pattern
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
-#: Maximum number of characters shown of a text. Maximum number of characters of its best stretch,
-#: which is the part with most of the document's main topic. Maximum number of words shown of a
-#: document without text.
+#: `LONGEST`: maximum number of characters shown of a text. `STRETCH`: maximum number of characters
+#: of its best stretch, which is the part with most of the document's main topic. `WORDS`: maximum
+#: number of words shown of a document without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: Pattern of blanks between words. A long text is cut at a blank within this distance in
-#: characters, or anywhere if no blank is so near.
+#: `_GAP`: pattern of blanks between words. `_NEAR`: a long text is cut at a blank within this
+#: distance in characters, or anywhere if no blank is so near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
 #: The cache has the results for at most this number of sequences of letters.
 _CACHED = 1 << 17
 #: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
-#: Maximum number of products of shares and probabilities in memory. Maximum total number of
-#: characters of texts that are processed together.
+#: `_CELLS`: maximum number of products of shares and probabilities in memory. `_LETTERS`: maximum
+#: total number of characters of texts that are processed together.
 _CELLS, _LETTERS = 2_000_000, 500_000
 
 
@@ -143,7 +143,7 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        # results are cached, because most sequences of letters occur again
+        # The results are cached, because most sequences of letters occur several times.
         self._of_word = lru_cache(_CACHED)(self._in_word)
 
     def _in_word(self, text: str) -> list[_Place]:
@@ -247,7 +247,7 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
     if greatest >= _FIRST_IDEOGRAPH:
         marked = _apart(marked)  # words that are pairs of ideographs overlap
     if greatest > "\uffff":
-        # number of UTF-16 units before each shown character
+        # Number of UTF-16 units before each character that is shown.
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")
         units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
     spans: list[int] = []

@@ -21,18 +21,18 @@ from pysgrld.report.sample_pass import (
 )
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Number of a topic's most relevant words that are chosen for each lambda. Values of lambda in the
-#: relevance.
+#: `MOST`: number of a topic's most relevant words that are chosen for each lambda. `LAMBDAS`:
+#: values of lambda in the relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
 #: A word is chosen by relevance only if it is expected to occur in the topic at least this often,
 #: because the relevance of a rarer word would be high by chance.
 USES = 5.0
 #: Ranks are computed for at most this number of a topic's seed words, the most probable ones.
 SEEDS = 100
-#: Number of words in an automatic name. Separator between these words.
+#: `NAME_WORDS`: number of words in an automatic name. `BETWEEN`: separator between these words.
 NAME_WORDS, BETWEEN = 3, " · "
-#: Maximum number of topics listed for a word. Minimum fraction of the word's uses that are in a
-#: listed topic.
+#: `TOPICS_OF_WORD`: maximum number of topics listed for a word. `LEAST_SHARE`: minimum fraction of
+#: the word's uses that are in a listed topic.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
 #: Number of words processed in one block.
 _ROWS = 8192
@@ -342,7 +342,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of seed words in the fitted topics, which measure how well the data support them.
+    """Ranks of seed words in the fitted topics; they measure how well the data support the seeds.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return the mean number of occurrences of words in documents that have them with a topic.
+    """Return the mean number of occurrences of words per document in which the topic uses them.
 
     Parameters
     ----------

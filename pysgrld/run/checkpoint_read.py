@@ -379,7 +379,7 @@ def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
 
 
 def recorded(run: Path, table: str) -> dict[str, Written]:
-    """Return file sizes and digests, by name, from the newest undamaged manifest; {} without one."""
+    """Return file sizes and digests, by file name, from the newest undamaged manifest."""
     for _, folder in checkpoint_folders(run):
         with contextlib.suppress(DamagedError, CheckpointError):
             return digests(read_manifest(folder), table)

@@ -119,7 +119,7 @@ def commit(
         "append": {},
         "samples": {},
     }
-    seal(manifest)  # this raises an error for an unstorable value, before anything is written
+    seal(manifest)  # An unstorable value raises an error here, before anything is written.
     final = run / "checkpoints" / step_name(step)
     temporary = final.with_name(temporary_name(final.name))
     fail_point("checkpoint.mkdir")
@@ -227,7 +227,8 @@ def remove_later(run: Path, step: int) -> bool:
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
-    # remove the newest first, so that the run can be resumed if this process is killed midway
+    # Remove the newest checkpoint first, so that the run can be resumed if this process is killed
+    # midway.
     for later, folder in checkpoints:
         if later > step:
             remove_folder(folder, "discard", FILES)
@@ -246,7 +247,7 @@ def restore_replaced(run: Path) -> None:
 
 
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
-    """Write a failed run's arrays, unchecked, to ``failed-step-NNNNNNNN.safetensors``.
+    """Write the arrays of a failed run, without checks, to ``failed-step-NNNNNNNN.safetensors``.
 
     The file is no checkpoint: no run can resume from it, and it may have NaN. It replaces a file of
     an earlier start at the same step.

@@ -112,14 +112,14 @@ def latest_run(root: Path = ROOT) -> Path:
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    # each entry has the time of the last logged event, the name and the path
+    # Each candidate is the time of its last logged event, its name and its path.
     candidates: list[tuple[float, str, Path]] = []
     if is_folder(root):
         for path in list_folder(root):
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            # skip folders of other users, which cannot be read
+            # Folders of other users that cannot be read are skipped.
             with contextlib.suppress(MissingInputError):
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
@@ -156,7 +156,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        # if this file remains after a kill, the next start removes it
+        # If a kill leaves this file behind, the next start removes it.
         temporary = path / temporary_name(LATEST)
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
@@ -225,14 +225,14 @@ def check_writable(path: Path) -> None:
             probe.mkdir()
         except OSError as error:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
-                continue  # another start has just put its run in place of this folder
+                continue  # Another start has just moved its run to the path of this folder.
             raise OutputError(
                 f"{path}: cannot be written: {place}: {error.strerror or error}; choose another "
                 "folder with --out"
             ) from error
-        with contextlib.suppress(OSError):  # another start may have moved the folder
+        with contextlib.suppress(OSError):  # Another start may have moved the folder.
             probe.rmdir()
-        sweep(place)  # remove temporary folders of starts that were killed in this function
+        sweep(place)  # Remove temporary folders of other starts that were killed in this function.
         return
 
 

@@ -103,8 +103,8 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # these events could not be logged yet
-        self._doubtful = False  # this becomes True if a flush of the metrics to disk fails
+        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._doubtful = False  # True after a flush of the metrics to disk has failed
 
     @classmethod
     def create(
@@ -171,7 +171,7 @@ class RunDirectory:
         except BaseException as error:
             if lock is not None:
                 lock.moved(path / LOCK)
-                # the folder may have its final name already, but the name is not durable
+                # The folder may already have its final name, but the name may not be on disk.
                 with contextlib.suppress(GoneError):
                     lock.check()
                     shutil.rmtree(path, ignore_errors=True)
@@ -468,8 +468,8 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # a rewind restores the files in these tables; the log is not among them, because it
-                # records history
+                # These tables list the files that a rewind restores. The log is not listed,
+                # because it records history.
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),

@@ -26,7 +26,7 @@ from pysgrld.run.ownership import foreign, is_marked, marked_name
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
-except ModuleNotFoundError:  # a wheel may lack the fail points
+except ModuleNotFoundError:  # Released packages may lack the fail points.
 
     def fail_point(name: str) -> bool:
         """Do nothing, because a release has no fail points."""
@@ -114,7 +114,7 @@ def sync(fd: int, point: str | None = None) -> None:
     OSError
         If the system could not write; it is then unknown which data it still has in memory.
     """
-    # on macOS, fsync does not flush the drive's cache
+    # On macOS, fsync does not flush the drive's cache.
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
         try:

@@ -93,7 +93,7 @@ def identities(
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line ``name: old -> new`` for each field that differs, sorted by name."""
     lines = []
-    # a damaged record may have values of any type
+    # The types are checked, because a damaged record may have any values.
     kinds = {"name": str, "words": int, "sha256": str}
     for name in sorted({*old, *new}):
         if name in old and name in new and old[name] == new[name]:
@@ -101,10 +101,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         shown = []
         for fields in (old, new):
             value = spelled(name, fields.get(name, "none"))
+            # A value of this form is a list of stop-word lists.
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value
-            ):  # these are lists of stop words
+            ):
                 named = [
                     f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value
                 ]

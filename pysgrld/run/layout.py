@@ -258,7 +258,7 @@ def _load(place: Path, words: int) -> WordTotals:
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    # NumPy parses the header as Python code, so an invalid header raises these errors
+    # NumPy parses the header as Python code, so an invalid header raises these errors.
     except (tokenize.TokenError, SyntaxError):
         raise ValueError("its header is not a NumPy header") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):

@@ -32,8 +32,8 @@ from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
-#: Number of seconds between updates of a `LockFile`. Number of seconds without an update after
-#: which the holder of the file may have died.
+#: `INTERVAL`: number of seconds between updates of a `LockFile`. `SILENT`: number of seconds
+#: without an update after which the holder of the file may have died.
 INTERVAL, SILENT = 20.0, 200.0
 
 #: Prefix of the names of scratch folders.
@@ -120,7 +120,9 @@ class Lock:
                 fail_point("lock.flock")
                 flocked = flock(self._fd)
             except BlockingIOError:
-                for _ in range(50):  # the file may still describe an earlier holder that has ended
+                # Wait briefly, because the file may still describe an earlier holder that has
+                # ended.
+                for _ in range(50):
                     who = _read_holder(self._fd)
                     if who and (who.get("host") != me["host"] or _alive(who.get("pid"))):
                         break
@@ -132,7 +134,7 @@ class Lock:
                 flocked = False
             refuse_foreign_lock(path, self._fd)
             try:
-                if flocked:  # a process on a host without working locks may hold ``lock.held``
+                if flocked:  # A process on a host without working locks may hold ``lock.held``.
                     LockFile.remove_old(path, me, break_lock=break_lock)
                 else:
                     self._stand_in = LockFile(path, me, break_lock=break_lock)
@@ -141,7 +143,7 @@ class Lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
-                if flocked:  # meanwhile, such a process may have created ``lock.held``
+                if flocked:  # In the meantime, such a process may have created ``lock.held``.
                     LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
@@ -358,7 +360,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     OutputError
     """
     regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    # after a power failure, the file may contain only the start of an entry, or zero bytes
+    # After a power failure, the file may have only the start of an entry, or zero bytes.
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
@@ -465,7 +467,7 @@ def sweep(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
             if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
-                continue  # the folder belongs to another host, or sgmc did not make it
+                continue  # The folder belongs to another host, or sgmc did not create it.
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)

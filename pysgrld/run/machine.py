@@ -90,9 +90,11 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
     if number is None:
         cpus = processors()
         number, source = len(cpus), "CPU affinity"
-        if not cpus:  # macOS has no CPU affinity
+        if not cpus:  # On macOS, the system does not list the processors.
             number, source = os.cpu_count() or 1, "processors"
-        quota = period = ""  # CPU quota of this cgroup, from files of cgroup version 2 or 1
+        # Time per period that this cgroup may use of the CPUs, from files of cgroup version 2 or
+        # 1.
+        quota = period = ""
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
                 texts = [(_CGROUP / name).read_text() for name in files]
@@ -264,7 +266,7 @@ def sign_of_life(process: int) -> str | None:
 def _status(process: str) -> list[str]:
     """Return the fields of /proc/N/stat after the name; index 19 has the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    # the program's name may contain parentheses, so the last parenthesis ends the name
+    # The program's name may contain parentheses, so the last parenthesis ends the name.
     return text.rpartition(")")[2].split()
 
 
@@ -295,7 +297,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # SLURM prints a word for a job without a time limit
+        return None  # For a job without a time limit, SLURM prints a word.
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

@@ -22,7 +22,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # the temporary file is for another output file, or sgmc did not write it
+            continue  # The temporary file is for another output file, or sgmc did not write it.
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()
@@ -32,7 +32,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process removed the file before it was locked, so try again
+        file.close()  # Another process removed the file before it was locked, so try again.
 
 
 def regular_target(path: Path) -> Path:
@@ -47,7 +47,7 @@ def regular_target(path: Path) -> Path:
         target = path.resolve() if path.is_symlink() else path
         if os.path.lexists(target) and not stat.S_ISREG(target.lstat().st_mode):
             raise OutputError(f"{path}: is not a regular file; choose another file")
-    except (OSError, RuntimeError) as error:  # the links may be circular
+    except (OSError, RuntimeError) as error:  # A RuntimeError means that the links are circular.
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"{path}: cannot be written: {reason}; choose another file") from None
     return target
@@ -83,7 +83,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _new_and_held(path, temporary)
-                # hold the lock until the file has its final name
+                # The copied descriptor holds the lock until the file has its final name.
                 held.callback(os.close, os.dup(file.fileno()))
             except OSError as error:
                 reason = error.strerror or error
@@ -95,7 +95,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # this error is from the block; some subclasses are also an OSError
+    except SgmcError:  # This error is from the block. It may also be an OSError.
         raise
     except OSError as error:
         reason = error.strerror or str(error)

@@ -173,7 +173,7 @@ class FileList:
         with contextlib.suppress(ValueError):
             if lines and json.loads(lines[0]) == _HEAD:
                 for line in lines[1:]:
-                    # ignore a line that a kill or a full disk has cut off
+                    # Ignore a line that a kill or a full disk has cut off.
                     with contextlib.suppress(ValueError, KeyError, TypeError):
                         entry = json.loads(line)
                         mark = Mark(int(entry["size"]), str(entry["sha256"]))
@@ -216,10 +216,10 @@ class FileList:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(self.path, flags, 0o666)
         try:
-            with contextlib.suppress(OSError):  # some file systems have no locks
+            with contextlib.suppress(OSError):  # Some file systems have no locks.
                 fcntl.flock(fd, fcntl.LOCK_EX)
             text = json.dumps(_HEAD) if os.fstat(fd).st_size == 0 else ""
-            # write a line end first, because a kill may have cut off the last line
+            # Begin with a line end, because a kill may have cut off the last line.
             data = memoryview((text + "".join(f"\n{json.dumps(e)}" for e in entries)).encode())
             while data:
                 data = data[os.write(fd, data) :]
@@ -285,7 +285,7 @@ class FileList:
         self.remove(self._marks)
         inside = {str(Path(name).parent) for name in self._marks} - {"."}
         for name in sorted(inside, key=len, reverse=True):
-            with contextlib.suppress(OSError):  # the folder may be missing or not empty
+            with contextlib.suppress(OSError):  # The folder may be missing, or not empty.
                 (self.folder / name).rmdir()
         if not any(True for _ in self.foreign()):
             self.path.unlink(missing_ok=True)
@@ -338,7 +338,8 @@ def list_of(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    with contextlib.suppress(OutputError):  # ignore a file of this name that sgmc did not write
+    # A file of this name that sgmc did not write is no list.
+    with contextlib.suppress(OutputError):
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
             return files
@@ -379,7 +380,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
                     raise OutputError(f"{folder / name}: is there already; --force replaces it")
             expect_free(folder / name)
         _claimed.add(folder.resolve())
-    except (OSError, RuntimeError) as error:  # the links may be circular
+    except (OSError, RuntimeError) as error:  # A RuntimeError means that the links are circular.
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"{folder}: cannot be written: {reason}") from None
     return files

@@ -69,7 +69,7 @@ class StoredParts:
 
     def progress(self) -> int:
         """Return the total number of steps of all stored parts, without verifying the files."""
-        # the dictionary keeps the last step of each part, which is the newest
+        # For each part, the dictionary keeps the last step, which is the newest.
         newest = dict(self._files().keys())
         return sum(newest.values())
 

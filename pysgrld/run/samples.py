@@ -60,7 +60,7 @@ class Samples:
         # Digests of files that this process has written or verified; these files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # names of files in which all values were checked
+        self._checked: set[str] = set()  # names of the files whose values were all checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the path of an iteration's sample."""
@@ -121,7 +121,7 @@ class Samples:
         path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
         with self._writing(path):
-            make_folder(path.parent, "sample")  # the user may have deleted the folder
+            make_folder(path.parent, "sample")  # The user may have deleted the folder.
             written = write_new(temporary, encode(parts), "sample")
             try:
                 if path.exists():
@@ -201,7 +201,7 @@ class Samples:
         """Delete the hidden files of dropped samples; the newest checkpoint must not list these."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
-                continue  # the file is not a sample
+                continue  # The file is not a sample.
             try:
                 fail_point("sample.unlink")
                 path.unlink()
@@ -315,7 +315,7 @@ class Samples:
         OSError
             If a file cannot be renamed or deleted; a second call finishes the work.
         """
-        self.folder.mkdir(exist_ok=True)  # the user may have deleted all samples
+        self.folder.mkdir(exist_ok=True)  # The user may have deleted all samples.
         for name in self._files():
             if name not in table:
                 fail_point("sample.unlink")

@@ -94,8 +94,8 @@ class StopFlag(contextlib.ExitStack):
                 "time instead"
             )
         else:
-            # Request a checkpoint to measure how long it takes. The margin is for the exit of
-            # Python.
+            # Request a checkpoint, to measure how long it takes. The margin is the time that
+            # Python needs to exit.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
@@ -182,8 +182,8 @@ class StopFlag(contextlib.ExitStack):
         return self
 
 
-#: Number of seconds between readings of an `AwakeClock`. Delay of a reading, in seconds, above
-#: which the process must have been suspended.
+#: `BEAT`: number of seconds between readings of an `AwakeClock`. `GAP`: delay of a reading, in
+#: seconds, above which the process must have been suspended.
 BEAT, GAP = 0.25, 5.0
 
 
@@ -233,7 +233,8 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # If the thread cannot start, no suspension is noticed: a delay could also be a long step.
+        # If the thread cannot start, suspensions are not noticed, because a long delay could also
+        # be a long step.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

@@ -265,7 +265,7 @@ class StoredArrays(Mapping[str, Array]):
         """Pickle the arrays themselves, because the open file is unavailable in other processes."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # the inherited method would read the array
+    def __contains__(self, name: object) -> bool:  # The inherited method reads the array.
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
@@ -501,20 +501,20 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are not valid prior parameters"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # this is also True for NaN
+        off = ~(np.abs(values - 1) < TOLERANCE)  # This is True for NaN, too.
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"
     if conditions:
         low = max(_RANGES[condition][0] for condition in conditions)
         high = min(_RANGES[condition][1] for condition in conditions)
-        if array.dtype.kind == "f":  # the bounds must be representable in the array's type
+        if array.dtype.kind == "f":  # The array's type must be able to represent the bounds.
             most = float(np.finfo(array.dtype).max)
             low, high = max(low, -most), min(high, most)
         flat = array.reshape(-1)
         for start in range(0, flat.size, PIECE):
             piece = flat[start : start + PIECE]
-            good = (piece >= low) & (piece <= high)  # a comparison with NaN is false
+            good = (piece >= low) & (piece <= high)  # For NaN, both comparisons are False.
             if not good.all():
                 index = np.unravel_index(start + int(good.argmin()), array.shape)
                 where = ", ".join(str(int(i)) for i in index)

@@ -58,7 +58,8 @@ class Geodesic(Points):
             else:
                 slope = statistics.drawn(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            if slope.noise is not None:  # The variance of minibatch noise is subtracted.
+            # Minibatch noise is a part of the required noise, so its variance is subtracted.
+            if slope.noise is not None:
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
@@ -66,7 +67,7 @@ class Geodesic(Points):
 
     def friction(self, h: float) -> float:
         """Return the friction per step; a subclass may adapt it over half a step of size ``h``."""
-        del h  # The friction is constant.
+        del h  # The argument is unused, because the friction is constant.
         return float(self.block.settings.friction)
 
 

@@ -112,6 +112,7 @@ class Mean(Rows):
         """Return a copy that does not change while this state is updated."""
         copy = super().as_it_stands()
         if self._statistics is not None:
-            counts = self._statistics.counts.copy()  # The next sweep overwrites the counts.
+            # Copy the counts, because the next sweep overwrites them.
+            counts = self._statistics.counts.copy()
             copy._statistics = self._statistics._replace(counts=counts)
         return copy

@@ -110,7 +110,7 @@ class LazyRows(Rows):
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
     def last_look(self, key: Key) -> Floats:
-        """Return the up-to-date phi of all words, overwriting the memory of the rows."""
+        """Return the up-to-date phi of all words in the memory of the rows, which are lost."""
         words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
         self.step_some(**self._missed(key, words, core.Purpose.look_pass), packed=True)
         return super().last_look(key)
@@ -181,7 +181,7 @@ class LazyWarmUp(LazyRows):
     def after_warm_up(self) -> BlockState[Any]:
         """Bring all rows up to date, and return the state from which sampling starts."""
         words = self._waiting()
-        self._bring(Key(0, 0, 0), words)  # The key is not used, because the warm-up draws nothing.
+        self._bring(Key(0, 0, 0), words)  # The warm-up draws nothing, so any key will do.
         return super().after_warm_up()
 
 

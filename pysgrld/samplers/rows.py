@@ -83,7 +83,7 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
 def together(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that writes rows; each process writes the rows that it owns.
+    """Call a kernel that writes rows, so that each process writes the rows that it owns.
 
     A unit of rows is updated in the same way on every process, and the contributions of the units
     to the sums are added in a fixed order. Results therefore do not depend on the number of

@@ -133,11 +133,11 @@ class Peers(Protocol):
 
     @property
     def rank(self) -> int:
-        """Return the number of this process, from 0."""
+        """Number of this process, from 0."""
 
     @property
     def size(self) -> int:
-        """Return the number of processes."""
+        """Number of processes."""
 
     def holds(self, words: Int32s) -> Array:
         """Return a mask of the given rows: True if this process owns the row."""
@@ -276,7 +276,7 @@ class BlockState(ABC, Generic[S]):
         """Update the block in an iteration with step size ``h``, without noise during a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Replace the state by one with the given number of tokens of each word in each topic.
+        """Replace the state by a state with the given number of tokens of each word in each topic.
 
         ``tokens`` is (at most V, K), for the first words.
         """
@@ -343,7 +343,7 @@ class BlockState(ABC, Generic[S]):
         return self.rows(words)
 
     def last_look(self, key: Key) -> Floats:
-        """Return all rows as `look` does; the result may overwrite the state.
+        """Return all rows, up to date; the memory of the state may be used for the result.
 
         The state must not be used any more.
         """

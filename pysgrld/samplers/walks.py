@@ -97,11 +97,11 @@ class WalkingRows(BlockState[Counts]):
         )
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Replace the state by one with the given number of tokens of each word in each topic.
+        """Replace the state by a state with the given number of tokens of each word in each topic.
 
         All slices have the same ``tokens``, which has a row for each of the first words.
         """
-        del key  # Nothing is drawn.
+        del key  # The key is unused, because nothing is drawn.
         v, k = self.block.shape
         counts = np.full((v // self.block.copies, k), AT_FIRST)
         counts[: len(tokens)] += tokens

@@ -33,8 +33,8 @@ CONTENTS = "columns.json"
 LEVELS, MOST_LEVELS = 1000, 2**20
 #: Approximate number of hashes of document ids that are sorted at a time, to limit memory.
 SORTED = 2**20
-#: For each kind of column with numeric storage: the NumPy type of the stored values, and the number
-#: stored for a missing value.
+#: For each kind of column that is stored as numbers: the NumPy type of the numbers, and the number
+#: that stands for a missing value.
 NUMBERS: dict[str, tuple[str, float]] = {
     "integer": ("<i8", NONE),
     "real": ("<f8", np.nan),
@@ -123,11 +123,11 @@ def write_about(
             else:
                 yield start + np.flatnonzero(stays[start:stop])
 
-    for name in (DOCUMENTS, TEXTS):  # a killed process may have left these files
+    for name in (DOCUMENTS, TEXTS):  # Remove files that a killed process may have left.
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # False for all pieces of a document but the first
+    firsts: Stays | None = None  # This mask is False for all pieces of a document except the first.
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
@@ -287,7 +287,7 @@ def write_column(
     """
     column, rows, name = source.values, source.rows, source.name[:40]
     missing = 0
-    is_plain = source.kind == "string"  # ids, titles and texts keep their spelling
+    is_plain = source.kind == "string"  # Ids, titles and texts are stored as spelled in the input.
     rules = source.rules
 
     def values() -> Iterator[list[bytes]]:
@@ -364,7 +364,7 @@ def write_column(
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
-    """Count the documents that have the same id as an earlier document.
+    """Count the documents with an id that an earlier document has.
 
     The ids are compared by hashes, which are stored in the temporary file ``path``.
     """

@@ -108,7 +108,7 @@ class GrowingColumn:
             without_none = [value or "" for value in values] if type(None) in kinds else values
             if self._append_texts(without_none, typed):
                 return
-        if kinds == {int}:  # True and False are excluded, because their type is bool
+        if kinds == {int}:  # The type of True and False is bool, so they are excluded here.
             texts = [b"%d" % value for value in values]
             self.tags.append(bytes([INTEGER]) * len(texts))
             self.lengths.append([*map(len, texts)])
@@ -244,7 +244,7 @@ class DetailsCollector:
         ]
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add the details of the next documents; earlier inputs had ``base`` documents."""
+        """Add the details of the next documents; ``base`` documents precede this input."""
         first, size = self.documents, len(details)
         # Files are numbered in order. The file of the last added documents may continue; its
         # number then stays the same.

@@ -203,7 +203,7 @@ class FieldReader:
             added.
         """
         time = self.wanted.time
-        # A CSV file that lacks the field lacks it in all rows; this is not an error of a row.
+        # If a CSV file lacks the field, all of its rows lack it, so a row is not wrong.
         if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title
@@ -250,7 +250,8 @@ class FieldReader:
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
         """Add the fields that the user did not name, except fields with long or nested values."""
-        if self._keys != record.keys():  # consecutive records mostly have equal fields
+        # This is rare, because most records have the fields of the record before.
+        if self._keys != record.keys():
             self._keys = dict.fromkeys(record).keys()
             room = MOST - max(len(self._seen), len(self._left_out))
             if room > 0:
@@ -329,7 +330,7 @@ def _not_plain(name: str, value: Any) -> FieldError:
 
 # ---- details of documents, and names of documents of a stream
 
-#: Row number of a document that is a whole file.
+#: Value in place of the row number for a document that is a whole file.
 WHOLE = -1
 
 

@@ -61,7 +61,7 @@ class Metadata:
         self.named = options.id_field is not None
         self.documents_read: int | None = None
         self.skipped_in: str | None = None
-        self._unmatched: str | None = None  # id of the first document without a row
+        self._unmatched: str | None = None  # Id of the first document for which no row was found.
         self.skip = options.on_bad_document == "skip"
         fields = WantedFields.of(options, metadata=True)
         self.collector = DetailsCollector(folder, texts=False, limit=None, wanted=fields)
@@ -267,7 +267,8 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # Only file names may match without their suffix; an id 3 does not match an id 3.14.
+                    # The suffix is ignored only in names of files: the id 3 does not match the id
+                    # 3.14.
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
@@ -305,7 +306,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four lists with a name for each document, in the order in which matches are tried.
+        """Return four lists of the documents' names, which are compared with the rows in order.
 
         They are the ids, then file names without the suffix, without the folder, and without suffix
         and folder. A document that is not a file has its id in all lists.

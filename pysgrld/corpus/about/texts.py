@@ -71,7 +71,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame that is being compressed.
+    """A frame (block of texts) that a thread is compressing.
 
     Attributes
     ----------
@@ -123,7 +123,9 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # left by a halving of the texts that was not recorded
+                # The file is from a halving of the texts that was interrupted before it was
+                # recorded.
+                path.unlink()
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -229,7 +231,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove old files, after the state that `flush` returned has been recorded."""
+        """Remove the files of earlier states; the caller has recorded the state of `flush`."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
@@ -240,7 +242,7 @@ class TextWriter:
 
     @property
     def empty(self) -> bool:
-        """Return True if no text is stored."""
+        """True if no text is stored."""
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:

@@ -53,9 +53,8 @@ SHARE = 0.95
 #: Maximum number of values quoted in a log message.
 QUOTED = 5
 
-_BLANKS = re.compile(
-    rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89"
-)  # blanks that separate groups of digits
+# blanks that separate groups of digits
+_BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
 #: Pattern of numbers that are codes: they have leading zeros, or too many digits for 64 bits.
@@ -65,11 +64,11 @@ _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
 #: Bits for notations of numbers: plain, with separators of thousands, with a decimal comma.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: A bit for a notation of numbers, shifted by this, is the bit for percentages in the notation.
+#: A notation's bit, shifted by this number, is the bit for percentages in the notation.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
-#: Bits for properties of a value: a whole number; a code; a date that stays the same if day and
-#: month are exchanged.
+#: Bits for three properties of a value: it is a whole number; it is a code; it is a date that
+#: stays the same if day and month are exchanged.
 _WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
 
 _NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
@@ -127,7 +126,7 @@ class ValueRules:
 
     def _notations(self, text: bytes) -> int:
         """Return a bit mask of all notations of numbers and dates in which a text can be read."""
-        if self.date_format is None:  # test the most frequent notations first
+        if self.date_format is None:  # Test the most frequent notations first.
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
             if text[4:5] == b"-" and PARSERS["time"](text) is not None:
@@ -228,7 +227,8 @@ class _Tally:
     def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
         self.documents += len(values)
         present = {*np.unique(tags).tolist()} - {MISSING}
-        if len(present) <= 1:  # if all have one type, they are counted without tags
+        # If all values have the same type, count the values without their types.
+        if len(present) <= 1:
             only = next(iter(present), MISSING)
             counts = {(value, only): count for value, count in Counter(values).items()}
         else:

@@ -137,7 +137,7 @@ def _is_ldac(head: bytes, name: str) -> bool:
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # the last line may be incomplete
+        lines.pop()  # The last line may be incomplete, so it is not examined.
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -345,12 +345,12 @@ TABLE = FORMATS[-2]
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
-#: By suffix, the formats in which a file is one document. Only such files of a folder are read if
-#: there are any.
+#: Formats in which a file is one document, by suffix. If a folder has such files, only these files
+#: are read.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: By suffix, the formats in which a file has many records. They are read in folders in which no file
-#: is a single document.
+#: Formats in which a file has many records, by suffix. Such files are read if no file of the
+#: folder is a single document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format
     for format in FORMATS

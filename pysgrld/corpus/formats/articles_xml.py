@@ -93,7 +93,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
-    within = 0  # depth of the article being read, where the root has depth 1
+    within = 0  # depth of the article that is being read; the root has depth 1
     try:
         for piece in _pieces(source):
             size += len(piece)
@@ -228,7 +228,7 @@ def _prose(element: Element | None) -> str:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # recursion would fail on deeply nested elements
+    while walk:  # A loop is used, because recursion fails on deeply nested elements.
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

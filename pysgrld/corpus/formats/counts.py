@@ -252,14 +252,15 @@ def canonical(
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    same = np.zeros(0, np.bool_)  # True for a repeated word
+    # This mask is True for an entry that repeats the word of the entry before.
+    same = np.zeros(0, np.bool_)
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
         words, counts = words[order], counts[order]
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable, so that the later one of two equal entries is reported.
+            # Of two equal entries, lexsort puts the later one last, so the later one is reported.
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(
@@ -353,7 +354,8 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                # The last document has more entries than there are words, so that words repeat.
+                # The last document has more entries than there are words, so some words must be
+                # repeated.
                 rows, words, counts, line = self.held
                 new = canonical(
                     rows[ready:],
@@ -373,8 +375,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # At the end of the file, many missing documents mean that the number of documents in
-        # the header is wrong.
+        # If many documents are missing at the end of the file, their number in the header is
+        # wrong.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -518,8 +520,9 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Entries up to the smallest of these documents can be merged; later entries may have
-        # predecessors that are still in the file.
+        # Each run has been read up to the last of its `ready` entries. Entries up to the smallest
+        # of these documents can be merged; entries after it may have predecessors in the unread
+        # part of another run.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

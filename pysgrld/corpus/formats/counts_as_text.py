@@ -278,7 +278,7 @@ def _entries(
         If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
-    blank = 0  # number of the first blank line after the entries, or 0
+    blank = 0  # This is the number of the first blank line after the entries, or 0.
     for block in blocks:
         if blank:
             if block.strip():
@@ -368,7 +368,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # a pipe cannot be searched for the id 0
+        first = 1  # A pipe can be read only once, so that it cannot be searched for the id 0.
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:

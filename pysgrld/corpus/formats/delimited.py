@@ -47,9 +47,8 @@ _REASONS = {
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document per record of a table, and skip blank lines."""
     limit = context.options.max_line
-    csv.field_size_limit(
-        max(csv.field_size_limit(), limit + 1)
-    )  # `_RecordLines` limits the size of a record
+    # The csv module must accept long fields, because `_RecordLines` limits the size of a record.
+    csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
@@ -149,7 +148,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # the line was too long and left out
+                raise BadDocument  # The line was too long and has been left out.
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -265,7 +264,8 @@ def _names(
 ) -> tuple[str, list[str]]:
     """Skip lines above a table, and return the delimiter and the field names of the table."""
     options, fields = context.options, context.wanted
-    of_texts = fields.text is not None  # the first row of --metadata is a header
+    # A table for --metadata has no text field, and its first row is the header.
+    of_texts = fields.text is not None
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)

@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # number of bytes of `held` without an end tag
+    looked = 0  # number of bytes of `held` that were searched for an end tag in vain
     for block in source.blocks():
         held += block
         start = 0
@@ -83,7 +83,8 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
         return BadDocument("not UTF-8", undecodable(context.options.encoding))
     record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
     parts: dict[str, list[str]] = {}
-    if "url" not in record:  # false for wikiextractor, which writes no fields in the text
+    # The documents of wikiextractor have an attribute "url", and no fields in their text.
+    if "url" not in record:
         for match in _FIELD.finditer(text):
             parts.setdefault(match[1], []).append(_plain(match[2]))
     if _TEXT not in parts:

@@ -26,7 +26,7 @@ _CHARSET = re.compile(
 )
 #: Number of bytes at the start of a web page in which its encoding may be declared.
 _LOOKED_AT = 4096
-#: For some declared encodings, the larger encoding that browsers use instead.
+#: Encodings that browsers use in place of a declared encoding, because they have more characters.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -121,7 +121,8 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    if encoding.startswith(("utf-16", "utf-32")):  # a declaration in ASCII rules them out
+    # These encodings cannot be right, because the declaration itself is in ASCII.
+    if encoding.startswith(("utf-16", "utf-32")):
         encoding = UTF8
     try:
         return data.decode(_WIDER.get(encoding, encoding))
@@ -204,7 +205,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements, which repeat text
+        self._hidden = 0  # number of open Fallback elements, whose text repeats other text
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
@@ -330,6 +331,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # pypdf before version 7 lacks some names
+    for name in names:  # Versions of pypdf before 7 lack some of these names.
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

@@ -20,8 +20,8 @@ _ENTRY = (
 )
 BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
 
-#: Pattern of blanks, processing instructions and comments before the root element of XML. It must not
-#: backtrack, because a file of blanks would then take quadratic time.
+#: Pattern of blanks, processing instructions and comments before the root element of XML. The
+#: pattern must not backtrack, because a file of blanks would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
 #: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
 PUBMED_XML = re.compile(

@@ -39,7 +39,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
-        if not block:  # the line was too long, as already reported
+        # An empty block stands for a line that was too long, which has been reported.
+        if not block:
             batch.refuse(BadDocument(), source.line)
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
@@ -109,11 +110,12 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         raise BadDocument("not an object", "JSON, but not an object with fields")
     if fields is None:
         return b""
+    # Most records need no more than this text.
     if (
         len(fields) == 1
         and type(text := value.get(fields[0])) is str
         and not value.get("truncated")
-    ):  # a fast path for most records
+    ):
         return _utf8(text, fields[0])
     texts = {
         field: text
@@ -123,7 +125,8 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     }
     parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
     if not texts and any(not isinstance(parent, dict | list) for parent in parents):
-        return b""  # the parent of the text field is a link or null
+        # The text field is nested in a value that is null or a link, so there is no text.
+        return b""
     if not texts:
         raise BadDocument(
             "field missing",
@@ -137,7 +140,8 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # "text" has only the beginning of a long tweet
+        # The field "text" has only the beginning of a long tweet.
+        texts["text"] = long["full_text"]
     return joined(_utf8(text, field) for field, text in texts.items())
 
 

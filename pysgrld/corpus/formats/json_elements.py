@@ -18,8 +18,8 @@ from pysgrld.errors import CorpusError, Log
 #: Kinds of JSON files: lines with an object each, an array, an object with a list of documents, and
 #: an object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: An error nearer than this number of characters to the end of the data read so far may be due to an
-#: incomplete element, so that more data is read.
+#: If an error is nearer than this number of characters to the end of the data read so far, the
+#: last element may be incomplete, and more data is read.
 _CERTAIN = 32
 #: Maximum depth of nested objects in which a list of documents is searched.
 _DEEPEST = 8
@@ -72,7 +72,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
     try:
         walk.character()
         path = walk.enter()
-    except CorpusError:  # the first bytes may end too early
+    except CorpusError:  # The bytes read may end before the list begins.
         path = None if is_whole else ""
     names = names or walk.names
     is_text = any(f in names for f in fields) if fields else usual(names, NAMES) is not None
@@ -149,7 +149,7 @@ class Elements:
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "there is text after the end of the array; give a single array, or JSON lines"
             raise self.fault(problem, self.taken)
-        for _ in self.blocks:  # read the whole file for its digest
+        for _ in self.blocks:  # The digest is computed from the whole file.
             pass
 
     def enter(self, depth: int = 0) -> str | None:
@@ -162,7 +162,7 @@ class Elements:
             name, _ = self.element()
             self.names += [name] * (not depth)
             self.character()
-            self.at += 1  # skip the colon
+            self.at += 1  # Skip the colon after the name.
             begin = self.character()
             if begin == "[" and self._holds_objects() and not self._is_of_people(name):
                 return str(name)
@@ -229,7 +229,7 @@ class Elements:
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(f"more than {self.limit} bytes (--set max-line)")
-            self.more(held)  # doubling the data limits the number of attempts
+            self.more(held)  # The number of characters is doubled, so that few attempts are needed.
 
     def character(self) -> str:
         """Skip blanks, and return the next character without skipping it, or "" at the end."""

@@ -117,7 +117,7 @@ def _text(part: Message, options: CorpusOptions) -> str:
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # If --encoding is given, parts without a transfer encoding were converted to UTF-8 before.
+    # If --encoding is given, parts without a transfer encoding are already in UTF-8.
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:

@@ -31,7 +31,7 @@ DEPTH = 32
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Depth and name of each element with text that is needed.
+#: Depth and name of each element whose text is needed.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
 #: Numbers of the namespaces without articles, and their English names, which every wiki accepts.
@@ -243,7 +243,7 @@ class _Dump:
             self.parser.CharacterDataHandler = None
             value = b"".join(self.parts)
             self.parts, self.inside = [], ""
-            if name == "text":  # a later revision replaces an earlier one
+            if name == "text":  # If a page has several revisions, the last one counts.
                 self.text = value
                 self.too_long = self.length > self.context.options.max_line
             elif name == "title":

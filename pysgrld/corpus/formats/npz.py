@@ -65,8 +65,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # Only row pointers prove the number of rows. Otherwise, empty documents up to a wrong number
-    # could fill the disk.
+    # The number of rows is certain only if there are row pointers. If a wrong number is too large,
+    # empty documents could fill the disk.
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)

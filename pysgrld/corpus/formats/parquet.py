@@ -22,9 +22,9 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Number of bytes that the texts of a file may have without the setting max-input, or `RATIO` times
-#: the size of the text columns if that is more. A limit is needed, because a small file with a
-#: dictionary may repeat one long text in each row.
+#: Maximum size in bytes of the texts of a file without the setting max-input; the maximum is
+#: `RATIO` times the size of the text columns if that is more. A limit is needed, because a small
+#: file with a dictionary may repeat one long text in each row.
 REPEATED = 2**30
 #: `_CODE`: maximum number of bytes of an index into a dictionary. `_HEADS`: maximum number of bytes of
 #: the page headers of a column.
@@ -97,7 +97,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if a column stores hardly anything but indices into its dictionary.
+    """Return True if a column stores little more than indices into a dictionary of its values.
 
     Other columns are read without a dictionary, because the dictionary would hold all texts of a
     row group.
@@ -166,7 +166,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
         if message.type == "dictionary":
             batch = follow(field(batch, 1))
         if message.type not in ("dictionary", "record batch") or not field(batch, 3):
-            continue  # the batch is not compressed
+            continue  # An uncompressed batch needs no check.
         buffers = follow(field(batch, 2))
         size = 0
         for i in range(struct.unpack_from("<I", data, buffers)[0]):

@@ -123,7 +123,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # keep the order of the documents
+            if documents:  # Yield the documents before the invalid one, to keep the order.
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)

@@ -180,7 +180,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # this checks the size and the checksum
+                content = archive.read(part)  # Reading a part checks its size and its checksum.
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -286,7 +286,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
         try:
             works = library.loads(chunk.text)
-        except Exception as error:  # rispy has many classes of errors
+        except Exception as error:  # rispy may raise errors of many classes.
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
@@ -307,7 +307,8 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document for each entry of a BibTeX list, with TeX commands as characters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
-    for name in ("bibtexparser", "pylatexenc"):  # errors are reported here and need not be logged
+    # Errors are reported here, so the libraries need not log them.
+    for name in ("bibtexparser", "pylatexenc"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
 
@@ -318,7 +319,7 @@ def _bibtex_records(
     """Parse a BibTeX list in chunks; yield the size in bytes and the entries of each chunk."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    strings = dict(_MONTHS)  # abbreviations, which later chunks may use too
+    strings = dict(_MONTHS)  # Abbreviations are collected, because later chunks may use them.
     number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
         records: dict[int, Mapping[str, Any] | BadDocument] = {}
@@ -339,7 +340,7 @@ def _bibtex_records(
                     for field in entry.fields:
                         field.value = _value(field.value, strings)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # keys must be distinct for `Library`
+                    entry.key = str(number)  # The class `Library` requires distinct keys.
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("not an entry of BibTeX")
@@ -355,7 +356,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # of fields with the same name, the first counts
+            for field in entry.fields:  # If several fields have the same name, the first counts.
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -495,7 +496,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # all of these records may be bad: report the errors
+    if not names:  # If all of these records are invalid, report their errors.
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

@@ -14,8 +14,8 @@ DELIMITERS = ("\t", ";", "|", ",")
 #: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
 #: name.
 _RECORDS, _LONGEST = 50, 40
-#: One usual name of a text field in the header is evidence only if the table has more records than
-#: this, including the header.
+#: A header with only one usual name, of a text field, is accepted if the table has more records
+#: than this, including the header.
 _FEW = 2
 #: Number of lines at the start of a file among which the header is searched.
 _ABOVE = 5
@@ -77,7 +77,7 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # try again without the line, which may be a title
+        text = below  # The first line may be a title, so try again without it.
     return None
 
 
@@ -97,7 +97,8 @@ def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
     # If the header has two usual names, other names may be long, such as questions of a survey.
-    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # + 2 for quotes
+    # The number 2 is for quotation marks.
+    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):
         return False
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -105,7 +106,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # the first lines may end within it
+        records.pop()  # The bytes read may end within the last record.
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]

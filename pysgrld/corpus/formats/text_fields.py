@@ -22,7 +22,7 @@ NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # in OpenAlex
-    "unigramcount",  # in Constellate: words and their counts
+    "unigramcount",  # In Constellate, the field has words with their counts.
 )
 #: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")
@@ -81,12 +81,12 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # the field by which rows are matched
+        if wanted.id in wanted.named:  # This is the field by which rows are matched to documents.
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # the name of one field has commas
+        text = (",".join(text),)  # The commas belong to the name of a single field.
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -206,7 +206,7 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the first accepted name that a file has, in the spelling of the file.
+    """Return the first of the accepted field names that a file has, in the spelling of the file.
 
     Case, blanks and punctuation are ignored.
 
@@ -258,7 +258,7 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # all present values are dates or times
+            continue  # If all values are dates or times, the field has no texts.
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -299,7 +299,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # the line is incomplete or invalid; reading reports errors
+            continue  # An incomplete or invalid line is skipped here, because reading reports it.
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
@@ -314,5 +314,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # the error is reported later, when the record is read
+        pass  # The error is reported when the record is read.
     return records

@@ -68,7 +68,8 @@ def is_records(head: bytes, name: str) -> bool:
 def record_name(head: bytes) -> str | None:
     """Detect by the first bytes of a file which elements are records, and return their name."""
     parser = new_parser()
-    path: list[tuple[str, set[str]]] = []  # open elements with the names of their fields
+    # Open elements, each with the names of the fields found in it.
+    path: list[tuple[str, set[str]]] = []
     records: dict[tuple[int, str], list[int]] = {}
     order: Counter[str] = Counter()
     try:
@@ -134,7 +135,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # a field of MARC, with parts that letters name
+        if name == "datafield":  # In MARC, a field has parts, which are named by letters.
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))

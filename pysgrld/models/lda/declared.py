@@ -185,9 +185,8 @@ class LDAModel(Model["LDAOptions"]):
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
-            if SAMPLERS[
-                value["algo"]
-            ].draws:  # Expected counts, or means over several sweeps, would vary too little.
+            # Expected counts, or means over several sweeps, would vary too little.
+            if SAMPLERS[value["algo"]].draws:
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:

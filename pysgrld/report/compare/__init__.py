@@ -115,7 +115,8 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
             "there is nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # this is replaced below if topics are unit vectors
+    # If topics are unit vectors, another method replaces this one below.
+    how = Likening(DISTRIBUTIONS, False)
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)
@@ -178,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows, left and right, of topics that a continued run has replaced by new topics.
+    """Return pairs (left row, right row) of topics that a continued run has replaced.
 
     The list is empty unless one of the runs continues the other.
     """

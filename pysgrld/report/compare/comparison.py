@@ -317,7 +317,8 @@ def page_of(comparison: Comparison) -> bytes:
     sides = []
     for side in (comparison.left, comparison.right):
         shown = side._asdict() | {"run": called(side.path)}
-        del shown["path"], shown["labels"]  # the page must not reveal a run's path
+        # Remove the run's path, because the page must not reveal it.
+        del shown["path"], shown["labels"]
         sides.append(shown)
     report = {
         "title": f"{called(comparison.left.path)} and {called(comparison.right.path)}",

@@ -118,12 +118,12 @@ def group(
     similarity = every.copy()
     for i, j in apart:
         similarity[i, j] = 0.0
-    # partners are one-to-one if both models have equally many topics
+    # If both models have equally many topics, partners are assigned one-to-one.
     if len(left.phi) == len(right.phi):
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
         to_left[to_right] = np.arange(len(to_right))
-    else:  # a topic may be the partner of several topics
+    else:  # Otherwise, a topic may be the partner of several topics.
         to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(
@@ -180,7 +180,7 @@ def _divided(
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
             continue
-        # add each topic that raises the overlap enough, the most similar first
+        # Add each topic that raises the overlap enough, beginning with the most similar topic.
         overlaps = how.overlap(phi, other_side.phi[candidates]).tolist()
         alone = dict(zip(candidates, overlaps, strict=True))
         first, *further = sorted(candidates, key=lambda row: (-alone[row], row))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, plural
 
-if TYPE_CHECKING:  # the command line reads this list without loading the modules for reading runs
+# Only type checkers import this, because the command line must load this module quickly.
+if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
 #: Function called with a step's name, the amount done, and the total.
@@ -190,7 +191,8 @@ def export(
             done: Exported = writer.write(results, request, tell)
             FileList(request.folder).remove(missing_names)
             return done
-        except MissingInputError:  # a run that is training may have deleted samples in the meantime
+        # If the run is still training, it may have deleted samples in the meantime.
+        except MissingInputError:
             if [chain.kept() for chain in results.chains] == kept_samples:
                 raise
 

@@ -72,7 +72,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     k, v = results.fitted.layers[layer], len(vocabulary)
-    # use the Dirichlet parameters of the model; if it has no alpha, use the topics' shares
+    # Use the model's Dirichlet parameters. If the model has no alpha, use the topics' shares.
     beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(layer)
     if alpha is None:
         share = results.weights(layer)
@@ -90,13 +90,13 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         if request.mallet_old:
             shares.write(_OLD_HEAD)
         for first, ids, documents, z in _drawn(results, corpus, rows, layer):
-            # blanks in names are percent-encoded, as in URLs
+            # Percent-encode blanks in names, as in URLs.
             names = [_BLANK.sub(lambda c: f"%{ord(c[0]):02X}", name) or "NA" for name in ids]
             words = np.repeat(documents.indices, documents.counts)
             np.add.at(counts, (z, words), 1)
             state.write(_token_lines(first, names, documents.lengths, words, z, vocabulary))
-            # the share of topic k in document d is (n_dk + alpha_k) / (N_d + sum of alpha); the old
-            # layout of MALLET lists numbers and shares of topics by decreasing share
+            # The share of topic k in document d is (n_dk + alpha_k) / (N_d + sum of alpha). The
+            # old layout of MALLET lists the numbers and shares of topics by decreasing share.
             lengths = documents.lengths
             cells = np.repeat(np.arange(len(lengths)), lengths) * k + z
             n_dk = np.bincount(cells, minlength=len(lengths) * k).reshape(-1, k)

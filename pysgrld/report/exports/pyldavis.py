@@ -140,13 +140,13 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # expected number of uses of each word, and sum of the word's probabilities over topics
+    # Expected number of uses of each word, and sum of the word's probabilities over all topics.
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
         expected += p * tokens
         total += p
     expected, total = np.maximum(expected, _TINY), np.maximum(total, _TINY)
-    # a word's distinctiveness, sum_k P(k|w) log (P(k|w) / P(k)), for topics of equal weight
+    # Distinctiveness of each word, sum_k P(k|w) log (P(k|w) / P(k)), for topics of equal weight.
     distinct = np.zeros(len(model.phi))
     for p, topic_share in zip(columns(model.phi, k), share, strict=True):
         p_word = np.maximum(p, _TINY) / total
@@ -175,7 +175,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # fraction of each word's uses in a topic, for topics with at least half an expected use
+    # Fraction of each word's uses in a topic, for topics in which half a use or more is expected.
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):
@@ -185,7 +185,8 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         table["Topic"] += (topics + 1).tolist()
         table["Freq"] += (np.round(uses[topics]) / expected[word]).tolist()
 
-    # topics are placed as on the map of a run's page or, without a map, by principal axes
+    # Topics are placed as on the map of a run's page. Without a map, they are placed by principal
+    # axes.
     distance = distances(model.phi, np.arange(k), signed=False)
     plane = laid_out(distance)
     points, axes = np.zeros((k, 2)), "PC"
@@ -214,7 +215,7 @@ _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Return the ids, ascending, of words that are among the n most relevant for any lambda.
+    """Return the ids of words that are among the n most relevant words for some lambda, ascending.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return indices that include all points (a, b) dominated by fewer than n others."""
+    """Return indices of points (a, b), with all points that fewer than n points exceed in both."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

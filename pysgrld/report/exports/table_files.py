@@ -108,7 +108,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     if results.fitted.slices:
         _write_words_over_time(results, request)
     coherence = results.coherence(TEN, layer, draw)
-    # each topic's overlap between the two least similar chains, or between halves of the only chain
+    # Overlap of each topic in the two chains that differ most, or in the halves of the only chain.
     overlap = None
     if request.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(results.chains, layer, notes)
@@ -173,14 +173,14 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        # the table uses this name, so rename the column of the corpus
+        # The table has a column of this name already, so rename the column of the corpus.
         while name in taken:
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    # these are all documents; no list of their ids is stored
+    # The table has all documents. Their ids are computed, not stored in a list.
     rows = Others(corpus.documents, np.zeros(0, np.int64))
     in_all = TopicShares.in_training(results, corpus, rows[:])
     in_all.begin(max(1, len(steps)), len(rows), k)
@@ -256,8 +256,8 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # interval bounds, and fractions of draws with the word in the top ten, are NaN if
-            # unknown
+            # Without draws, interval bounds are NaN, and so are the fractions of draws in which a
+            # word is in the top ten.
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval
@@ -303,7 +303,7 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
-        #: Number of columns at the end that are shares.
+        #: Number of columns of shares, which are the last columns.
         self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 
@@ -420,6 +420,6 @@ def whole_table(
             yield table
         except BaseException:
             with contextlib.suppress(Exception):
-                table.end()  # close the writer also after an error, so that it releases the file
+                table.end()  # Close the writer also after an error, so that it releases the file.
             raise
         table.end()

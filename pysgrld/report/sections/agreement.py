@@ -36,7 +36,8 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            # agreement between halves does not predict that another chain finds a topic
+            # The first judgement is left out: agreement between halves of one chain does not
+            # predict that another chain would find a topic.
             said = said[1:]
         chains = {
             "count": diagnosis.chains,

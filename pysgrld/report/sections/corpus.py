@@ -19,8 +19,9 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: A document is mainly about a topic if the topic's share of the document is above this.
 HALF = 0.5
-#: Maximum number of characters of a document's name on the map. Minimum to which this is reduced
-#: for many documents. Maximum number of characters of all names together.
+#: `_NAME`: maximum number of characters of a document's name on the map. `_SHORT_NAME`: minimum to
+#: which `_NAME` is reduced if there are many documents. `_NAMES`: maximum number of characters of
+#: all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096

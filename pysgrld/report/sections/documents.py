@@ -20,7 +20,8 @@ from pysgrld.types import Doubles, Int64s
 
 #: Maximum size in bytes of a page's documents, unless the user sets their number.
 ROOM = 2_000_000
-#: Number of documents per file of a page that is a folder. Number of titles per file.
+#: `IN_FILE`: number of documents per file of a page that is a folder. `TITLES`: number of titles
+#: per file.
 IN_FILE, TITLES = 256, 20_480
 #: Number of documents fetched in one block.
 _TOGETHER = 64
@@ -31,7 +32,7 @@ TITLE = 200
 
 
 class ShownDocuments(Section):
-    """Documents on the page: first the surest documents of topics, then evenly spaced documents.
+    """Documents on the page: the best documents of each topic, then evenly spaced documents.
 
     The page lists them in the order of the corpus.
     """
@@ -65,7 +66,8 @@ class ShownDocuments(Section):
             block = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(block, self._written(block), strict=True):
                 text = compact(record)
-                if run.asked.documents is None:  # add documents until the page (in base64) is full
+                # Unless the user set a number, add documents until the page (in base64) is full.
+                if run.asked.documents is None:
                     size += len(packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH))
                 if size * 4 // 3 <= ROOM:
                     chosen[place] = record, text
@@ -110,7 +112,8 @@ class ShownDocuments(Section):
         assert loadings is not None
         arrays = loadings.top, loadings.mean, loadings.low, loadings.high
         parts = (part[place].tolist() for part in arrays)
-        least = float(np.float32(LEAST))  # shares are in single precision
+        # The bound is rounded like the shares, which are in single precision.
+        least = float(np.float32(LEAST))
         return [
             [k, round(mean, 4), round(low, 4), round(high, 4)]
             for k, mean, low, high in zip(*parts, strict=True)
@@ -142,7 +145,7 @@ class ShownDocuments(Section):
             yield record
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the number of documents with at least 10 % of a topic, and the surest ones."""
+        """Return the number of documents with at least 10 % of a topic, and its best documents."""
         if self._topics is None:
             return {"docs": None, "rep": []}
         return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}

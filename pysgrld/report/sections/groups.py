@@ -27,16 +27,16 @@ MOST = 60
 BINS = 10
 #: Maximum number of values of a column shown next to the list of topics.
 _FEW = 30
-#: Minimum number of documents for testing whether their order matters. Number of standard errors by
-#: which neighbours must be more similar than random pairs.
+#: `_FEWEST`: minimum number of documents for testing whether their order matters. `_SURELY`:
+#: number of standard errors by which neighbours must be more similar than random pairs.
 _FEWEST, _SURELY = 20, 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Time spans by which dates are grouped, the shortest first: name, and number of characters of an
 #: ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Maximum number of characters of a name in messages; a label may have twice as many. Maximum
-#: number of characters of a title in the name of a bin.
+#: `_LABEL`: maximum number of characters of a name in messages; a label may have twice as many.
+#: `_TITLE`: maximum number of characters of a title in the name of a bin.
 _LABEL, _TITLE = 40, 20
 
 
@@ -79,7 +79,8 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            if self.run.weights is not None:  # use the share by words, which other sections show
+            # Use the share that other sections show, which weights words equally.
+            if self.run.weights is not None:
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
             along = {
@@ -160,7 +161,7 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                # shares are counted by documents, then by words
+                # There are two kinds of shares: by documents, and by words.
                 for counted, each in shares._asdict().items()
             }
             parts[name] = {"shares": found}

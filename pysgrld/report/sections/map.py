@@ -13,8 +13,8 @@ from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
-#: Maximum number of topics for which the page has all pairs. Number of nearest topics that are
-#: listed for each topic.
+#: `PAIRS`: maximum number of topics for which the page has all pairs. `NEAR`: number of nearest
+#: topics that are listed for each topic.
 PAIRS, NEAR = 400, 12
 
 
@@ -40,7 +40,8 @@ class TopicMap(Section):
             run.missing.append(f"the map is missing, because {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
         self._hues = hues(tree.order).tolist()
-        # distances and correlations of all pairs are (K, K); for topics not shown they are 1 and 0
+        # The matrices of distances and correlations are (K, K). For topics that are not shown, the
+        # distance is 1 and the correlation 0.
         self._distance: Doubles = np.ones((run.size, run.size))
         self._distance[np.ix_(ids, ids)] = apart
         met = None if self._met is None else self._met.matrix

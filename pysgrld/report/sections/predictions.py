@@ -9,7 +9,7 @@ import numpy as np
 from pysgrld.evaluate.score import Estimate
 from pysgrld.report.reported_run import Definition, Section
 
-#: Maximum number of groups by length. Minimum number of documents per group.
+#: `GROUPS`: maximum number of groups by length. `FEWEST`: minimum number of documents per group.
 GROUPS, FEWEST = 4, 10
 #: Number of standard errors on each side of a 90 % interval.
 _WIDTH = 1.645
@@ -40,7 +40,8 @@ class PredictionsByLength(Section):
             now, before = evaluation.average.among(members), evaluation.unigram.among(members)
             score = Estimate.perplexity(now, logs[members], tokens[members])
             usual = Estimate.perplexity(before, frequencies[members], tokens[members])
-            # documents are paired, so the quotient of both perplexities is a perplexity too
+            # Both perplexities are of the same documents, so their quotient is computed like a
+            # perplexity.
             rest = Estimate.perplexity(now / before, (logs - frequencies)[members], tokens[members])
             values = [now, score.error, before, usual.error, rest, rest.error]
             if not np.isfinite(values).all():

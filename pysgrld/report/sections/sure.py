@@ -50,7 +50,8 @@ class HowSure(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence about the run, four key values, verdicts, and scores during training."""
-        self._metrics: list[dict[str, Any]] = []  # lines of metrics that have seconds of training
+        # Lines of ``metrics.jsonl`` that have the seconds of training.
+        self._metrics: list[dict[str, Any]] = []
         with contextlib.suppress(MissingInputError):
             self._metrics = [
                 line
@@ -62,7 +63,7 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # iterations, and seconds of training up to each iteration; both lists start with 0
+        # Iterations, and seconds of training up to each of them. Both lists start with 0.
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
@@ -167,8 +168,8 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # a percentage near 100 is uninformative, and common for densities over thousands of
-            # words
+            # Densities over thousands of words often give a percentage near 100, which is
+            # uninformative.
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
@@ -254,7 +255,8 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        rate = clock[-1] / max(1, iterations[-1])  # the rate is used for later steps
+        # The average rate is used for iterations after the last known time.
+        rate = clock[-1] / max(1, iterations[-1])
         average = [
             [
                 round(

@@ -293,7 +293,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
         core.Purpose.minibatch_choice,
         key.step,
     )
-    # For a total near 2^53, u * total may be rounded to total.
+    # If the total is near 2^53, u * total may be rounded up to the total.
     chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
     return chosen.reshape(chains, minibatch)
 

@@ -16,7 +16,7 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.targets.common import Noise, check_numbers, check_sizes, log_total
 from pysgrld.types import Doubles
 
-#: Numbers of random streams. Different uses of random numbers have different streams.
+#: Numbers of random streams, one for each use of random numbers.
 CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
 
 
@@ -59,7 +59,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
-    x = x / largest  # Squares then neither overflow nor underflow.
+    x = x / largest  # After the division, squares neither overflow nor underflow.
     return np.asarray(x / np.sqrt(dot(x, x)))
 
 

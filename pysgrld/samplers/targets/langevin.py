@@ -162,7 +162,8 @@ def langevin(
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
             else:
-                # Accept finite values in the simplex, also g = 0, which chains can leave again.
+                # A proposal is valid if it is finite and in the simplex. This includes g = 0,
+                # which chains can leave again.
                 finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
                 taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
@@ -194,7 +195,7 @@ class Target(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Positions of chains in the simplex, and the terms that proposals from there need.
+    """Positions of chains in the simplex, and terms for computing proposals from these positions.
 
     Arrays may have leading axes.
 
@@ -254,7 +255,7 @@ class Coordinates(NamedTuple):
         return np.exp(_normalised(log_g))[..., :-1] if self.reduced else np.exp(log_g)
 
     def place(self, u: Doubles, t: Target, h: Doubles | float, riemannian: bool) -> Place:
-        """Return the positions at the given coordinates, and the terms of proposals from there.
+        """Return the positions at given coordinates, with terms for computing proposals from them.
 
         Parameters
         ----------
@@ -306,7 +307,8 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # With the metric, mean coordinates use the gradient in natural coordinates, and vice versa.
+        # If steps follow the metric, mean coordinates use the gradient in natural coordinates, and
+        # natural coordinates use the gradient in mean coordinates.
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi

@@ -147,7 +147,8 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            if algo != "smld":  # The scale of smld's values is arbitrary.
+            # For smld, the sum of the values has no meaning, so it is not stored.
+            if algo != "smld":
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)
 
@@ -190,7 +191,7 @@ class Chains:
         h : float
             Diffusion time, > 0.
         """
-        # An array is updated by CIR transitions: Baker et al. (2018), eq. (2.2).
+        # If the state is an array, update it by CIR transitions (Baker et al. 2018, eq. 2.2).
         if isinstance(self.state, np.ndarray):
             shape = self.prior[:, None] + counts.counts[:, : self.chains] * counts.factor
             transition(key, self.state, shape, stream=0, h=h, threads=1)
