@@ -94,7 +94,8 @@ class Sgmc(click.Group):
         """
         try:
             result = super().invoke(ctx)
-            if sys.stdout is not None:  # standard output is None if the parent process closed it
+            # Standard output is None if the parent process has closed it.
+            if sys.stdout is not None:
                 sys.stdout.flush()
         except BrokenPipeError:
             _give_up(1)
@@ -139,7 +140,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     if line:
         try:
             echo(line, err=True)
-        except OSError:  # standard error is closed, so only the exit code can report the error
+        except OSError:  # Standard error is closed, so only the exit code can report the error.
             _give_up(2)
     return code
 
@@ -180,7 +181,7 @@ class Explanation(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return the label and the message, or an empty text without a message."""
+        """Label and message, or an empty text if there is no message."""
         return self.label + self.text if self.text else ""
 
 

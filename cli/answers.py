@@ -168,7 +168,7 @@ def _group_lines(
         elif each.groups:
             means = [g.documents.share.mean for g in each.groups]
             lines.append(group(each, means.index(max(means)), "most: "))
-            top = max(means) or 1.0  # the largest share gets a bar of full height
+            top = max(means) or 1.0  # The largest share gets a bar of full height.
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):

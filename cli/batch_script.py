@@ -90,7 +90,7 @@ class Job(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Return True if several MPI processes run the command."""
+        """True if several MPI processes run the command."""
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:

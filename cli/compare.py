@@ -153,7 +153,7 @@ def command(
 
 
 def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
-    """Compare the documents that a continued run added with the earlier ones, if it has any."""
+    """Compare the documents that a continued run added, if any, with its earlier documents."""
     from pysgrld.effects.latest_period import added_documents
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count

@@ -1,4 +1,4 @@
-"""The command ``sgmc effect``."""
+"""The command ``sgmc effect``, which estimates how topic shares depend on metadata columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Number of columns above which tables list only topics that surely differ.
 WHOLE = 4
-#: Maximum and minimum width to which topic names are shortened.
+#: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
 #: Number of documents of a value below which a line below the table states it.
 FEW = 10
@@ -367,7 +367,7 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: pair[0].rank))
     largest.sort(key=lambda pair: pair[0].rank, reverse=True)
     rows, values = [], []
-    # if there is a single value, it is the reference
+    # If only one value is the first of all comparisons, it is the reference value.
     firsts = {comparison.first for comparison in comparisons}
     for topic, pair in largest:
         i = place[topic.topic]
@@ -426,7 +426,7 @@ def _reversed(value: Between) -> Between:
 
 
 def _share(share: Between, by_difference: float) -> str:
-    """Format a predicted share; the regression may predict one below 0, which is stored as 0."""
+    """Format a predicted share; a regression may predict a share below 0, which is stored as 0."""
     return "<0" if share.mean == 0 and by_difference < -0.0005 else f"{100 * share.mean:.1f}"
 
 

@@ -85,7 +85,7 @@ class Described(click.Command):
                 raise click.UsageError(hint, ctx) from None
             names = [name for param in self.params for name in param.opts]
             names += [f"--set {name}" for name in self.settings]
-            import difflib  # as names are rarely misspelled
+            import difflib  # This import is only needed for a misspelled name.
 
             near = difflib.get_close_matches(error.option_name, names, 2, ALIKE)
             raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
@@ -102,7 +102,8 @@ class Described(click.Command):
     def _read_settings(self, ctx: click.Context) -> None:
         """Add the values of ``--set`` to the context's values, as if each were an option."""
         typed = ctx.params.pop("set", None) or ()
-        if ctx.resilient_parsing:  # the shell completes the line, which may be wrong so far
+        # The shell completes an unfinished line, whose settings may still be wrong.
+        if ctx.resilient_parsing:
             return
         options = [param for param in self.params if isinstance(param, click.Option)]
         metavars = {
@@ -179,7 +180,8 @@ class Grouped(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the two columns of the line about the option in the help."""
         record = super().get_help_record(ctx)
-        if record is None or self.required:  # For a required option, click's text already says so.
+        # For a required option, click's own text states that it is required.
+        if record is None or self.required:
             return record
         return record[0], f"{record[1]} [{self.shown}]"
 
@@ -325,7 +327,8 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     if readers:
         from pysgrld.run.signals import StopFlag
 
-        # A file may be a pipe without data: a request to stop must interrupt the reading.
+        # A file may be a pipe from which no data come, so a request to stop must interrupt the
+        # reading.
         limit, stop_signal = chosen.get("time-limit"), chosen.get("stop-signal")
         with StopFlag(None if limit == "auto" else limit, stop_signal=stop_signal) as stop:
             chosen |= {name: reader(chosen[name]) for name, reader in readers.items()}

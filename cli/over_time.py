@@ -12,8 +12,9 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Numbers printed for each topic: time slices, words per slice, words that are tested for a change,
-#: and maximum number of words listed as rising (and as falling).
+#: Numbers for each topic. `SLICES`: time slices that are printed. `WORDS`: words that are printed
+#: of a slice. `FOLLOWED`: words that are tested for a change. `TOLD`: maximum number of words that
+#: are printed as rising, and as falling.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 

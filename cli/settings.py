@@ -103,7 +103,7 @@ class SettingValue(click.ParamType):  # type: ignore[type-arg]
 
     def _unknown(self, name: str, chosen: Mapping[str, Any] | None) -> str:
         """Return the message for an unknown name, with the nearest names and the usual settings."""
-        import difflib  # as names are rarely misspelled
+        import difflib  # This import is only needed for a misspelled name.
 
         near = difflib.get_close_matches(name, self.rows, 2, ALIKE)
         advice = f" (did you mean {' or '.join(near)}?)" if near else ""
@@ -132,7 +132,8 @@ def table(rows: Mapping[str, Option], formatter: click.HelpFormatter, width: int
             (f"{name}={row.metavar}", f"{row.help} [{row.shown}]")
         )
     with formatter.section("Settings, given as --set NAME=VALUE"):
-        # click subtracts the indentation of one section only from the width of descriptions
+        # click makes the descriptions narrower by the indentation of one section only, but here
+        # are two.
         formatter.width -= formatter.indent_increment
         for group, lines in groups.items():
             with formatter.section(group):

@@ -116,9 +116,9 @@ def command(
     --iterations and the like, training lasts until held-out perplexity has converged. Defaults are
     in [brackets]. The usual options follow; --help-all lists all by model.
     """
-    # SIGUSR2 requests a checkpoint. Before and after a run it is ignored.
+    # During a run, SIGUSR2 requests a checkpoint. Before and after a run, the signal is ignored.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    # a signal must not change the exit code while Python exits
+    # While Python exits, signals must not change the exit code.
     for number in (signal.SIGINT, signal.SIGTERM):
         atexit.register(signal.signal, number, signal.SIG_IGN)
     if quiet and verbose:
@@ -170,7 +170,7 @@ def _train(
     request, n_chains = Request(corpus, choices, break_lock=break_lock), 0
     if parent[0] is not None:
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
-    elif not corpus:  # resume a run, or all chains of a folder
+    elif not corpus:  # Without a corpus, resume a run, or all chains of a folder.
         request, n_chains = going_on(choices, break_lock=break_lock)
     request.choices.check()
     if n_chains or (chains or 1) > 1:

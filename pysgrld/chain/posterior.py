@@ -24,8 +24,8 @@ SETTLED_SAMPLES = 50
 #: Prefix of the arrays of averages in a checkpoint. The arrays are the number of samples, the
 #: averaged scores (`HISTORY`), and the sum of the samples of each block (`SUMS`).
 PREFIX = "posterior."
-#: Prefix of the arrays of the scorer of training documents in a checkpoint, and name of the array
-#: with its averaged score after each sample.
+#: `WATCH`: prefix of the arrays in a checkpoint that belong to the scorer of training documents.
+#: `WATCHED`: name of the array with its averaged score after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))

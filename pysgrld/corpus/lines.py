@@ -370,7 +370,8 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
-#: Pattern of the magic number of a zstd frame that readers skip, and size of its header in bytes.
+#: `_SKIPPABLE`: pattern of the magic number of a zstd frame without content. `_SKIPPABLE_HEAD`:
+#: size of the header of such a frame in bytes.
 _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 
 

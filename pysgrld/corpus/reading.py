@@ -42,8 +42,8 @@ def is_built_pattern(recorded: str | None) -> bool:
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: Key under which a corpus of counts records what its words are, and the two values: column numbers,
-#: or words from a vocabulary.
+#: `OF_WORDS`: key under which a corpus of counts records whether its words are column numbers
+#: (`NUMBERED`) or words from a vocabulary (`NAMED_WORDS`).
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
 #: Recorded origin of a vocabulary that consists of column numbers.
 NUMBERS = "numbers"

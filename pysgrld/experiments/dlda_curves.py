@@ -317,7 +317,7 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the rate-weighted perplexity; LDA has no rates, so return that of ``sgmc eval``."""
+    """Return the perplexity weighted by rates or, for LDA without rates, the plain perplexity."""
     return point.perplexity if math.isnan(point.further) else point.further
 
 

@@ -23,8 +23,8 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
-#: Number of top words of each topic for which an effective sample size is recorded, and number of
-#: documents for which it is recorded.
+#: `WORDS`: number of top words of each topic whose effective sample size is recorded. `DOCUMENTS`:
+#: number of documents whose effective sample size is recorded.
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22

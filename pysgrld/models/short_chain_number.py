@@ -9,10 +9,10 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Maximum number of tokens, maximum number of elements of the topic matrix, and maximum number of
-#: topics of all short chains, for which short chains run before training. Beyond these limits,
-#: short chains would take more memory than the topics of training, or the corpus does not need
-#: them.
+#: Short chains run before training unless one of these numbers is exceeded: the number of tokens,
+#: the number of elements of the topic matrix, and the number of topics of all short chains.
+#: Otherwise, short chains would take more memory than the topics of training, or the corpus does
+#: not need them.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
 #: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2

@@ -11,9 +11,9 @@ from pysgrld.core.arithmetic import log
 from pysgrld.errors import UsageError
 from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
-#: Number of occurrences, equally probable in all topics, that are added to the occurrences of a
-#: word for its exclusivity. On halves of Cora and bills (K = 10, 30, 50), the product of NPMI and
-#: diversity is then greater than for probable words.
+#: Number of occurrences that are added to the occurrences of a word before its exclusivity is
+#: computed; they are spread evenly over all topics. On halves of Cora and bills (K = 10, 30, 50),
+#: the product of NPMI and diversity is then greater than with the most probable words.
 ADDED = 40.0
 #: Maximum repetition of a word (`WordTotals.repetition`). Without this maximum, the product of NPMI
 #: and diversity on 20 Newsgroups is 0.03 instead of 0.05 (K = 50).
@@ -23,8 +23,8 @@ REPETITION = 4.0
 TOKENS_OF_DOCUMENT = 30.0
 #: Weight of exclusivity in FREX, and default of lambda in relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: Maximum and minimum number of topics that are copied together, and target size of a copy in
-#: elements.
+#: `_TOGETHER`, `_FEW`: maximum and minimum number of topics that are copied together. `_CELLS`:
+#: target size of a copy in elements.
 _TOGETHER, _FEW, _CELLS = 16, 2, 2_000_000
 _TINY = 1e-12
 

@@ -89,7 +89,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split the samples of each run by the Gibbs chain that made them, if the run has any.
+        """Split each run's samples by the chain of the Gibbs refinement that made them.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ def _match_topics(
         for chain, rows, average in zip(chains, order, averages, strict=True)
     ]
     halves = [average.means for average in averages]
-    if len(chains) == 1:  # overlap of the two halves of each topic
+    if len(chains) == 1:  # For a single chain, compare each topic in the two halves of the samples.
         least = likeness.overlap(*halves[0])
     # Count the topics whose first half is clearly nearer to another topic's second half than to its
     # own.

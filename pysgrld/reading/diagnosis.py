@@ -112,18 +112,18 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """Return the greatest R-hat of the topic's weight and top words (NaN: all are constant)."""
+        """Greatest R-hat of the topic's weight and top words; NaN if all of them are constant."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
     def ess(self) -> float:
-        """Return the least ESS (bulk or tail) of the topic's weight and top words."""
+        """Smallest ESS (bulk or tail) of the topic's weight and top words."""
         sizes = [size for m in self.measures for size in (m.ess_bulk, m.ess_tail)]
         return float(np.fmin.reduce(sizes, initial=math.nan))
 
     @property
     def measures(self) -> list[Measure]:
-        """Return R-hat and ESS of the topic's weight, if known, and of each of its top words."""
+        """R-hat and ESS of the topic's weight, if known, and of each of its top words."""
         measures = [] if self.weight_measure is None else [self.weight_measure]
         return measures + [word.measure for word in self.words]
 
@@ -226,7 +226,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def chains(self) -> int:
-        """Return the number of chains."""
+        """Number of chains."""
         return len(self.runs)
 
     def __repr__(self) -> str:

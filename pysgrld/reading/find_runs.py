@@ -188,7 +188,7 @@ class ListedRun(NamedTuple):
 
     @property
     def shown_score(self) -> str:
-        """Return the score with its name as text, or a dash if the run has no score."""
+        """The score with its name as text, or a dash if the run has no score."""
         if self.score is None or self.kind is None:
             return "-"
         return f"{self.kind.title} {self.kind.show(self.score)}"

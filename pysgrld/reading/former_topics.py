@@ -82,12 +82,12 @@ class FormerTopics(NamedTuple):
 
     @property
     def replaced(self) -> list[int]:
-        """Return the numbers of the topics that have replaced topics of the earlier run."""
+        """Numbers of the topics that have replaced topics of the earlier run."""
         numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the given names without the carried-over names of topics that have been replaced.
+        """Return the names, except names carried over to topics that have since been replaced.
 
         Log a warning that lists the replaced topics.
         """

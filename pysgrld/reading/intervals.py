@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return the title of the intervals in a table, such as "90 % interval"."""
+        """Title of the intervals in a table, such as "90 % interval"."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
@@ -119,8 +119,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # The effective sample size is at least 2 here, even with a single sample, because the
-        # factor is infinite at n = 1.
+        # At n = 1 the factor would be infinite, so n may be up to 2 even with a single sample.
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor

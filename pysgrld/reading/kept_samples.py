@@ -111,11 +111,11 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that makes stored samples valid for similar texts, or None if not used."""
+        """Transformation that widens samples to the variation between document samples, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the stored sample of an iteration, valid for similar texts if `population` is set.
+        """Return the stored sample of an iteration, widened by `population` if this is not None.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class KeptSamples:
         return self.for_population(step, self.read_sample(step))
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform an iteration's sample to be valid for similar texts, if `population` is set."""
+        """Widen the sample of an iteration by `population`, if this is not None."""
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:

@@ -136,7 +136,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield samples of the topics; the chains that have a topic supply it in turn."""
+        """Yield samples of the topics; each topic is taken in turn from the chains that have it."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -178,7 +178,7 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield samples of documents' proportions; the chains that have a topic supply it in turn.
+        """Yield samples of proportions; each topic is taken in turn from the chains that have it.
 
         The proportions in a sample are then scaled to sum to 1. Parameters are as in
         `Results.each_document_draw`.
@@ -241,13 +241,13 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the chain that supplies each topic in each sample, (S, K); chains take turns."""
+    """Return the number of the chain from which each topic of each sample is taken, (S, K)."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # Because of the offset, this order is independent of the order in which Gibbs refinement
-        # takes samples from its own chains.
+        # The offset makes this order independent of the order in which a Gibbs refinement takes
+        # samples from its own chains.
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

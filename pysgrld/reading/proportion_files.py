@@ -53,7 +53,7 @@ class InferredBlock(NamedTuple):
 
     @property
     def values(self) -> dict[str, Doubles]:
-        """Return the arrays by name: proportions, and the bounds of intervals if there are any."""
+        """Arrays by name: proportions, and the bounds of intervals if there are any."""
         values = {"": self.theta}
         if self.low is not None and self.high is not None:
             values |= {"low": self.low, "high": self.high}

@@ -123,7 +123,7 @@ class Results(KeptSamples):
 
     @property
     def length(self) -> str:
-        """Return the number of iterations as text, and of Gibbs sweeps if there are any."""
+        """Number of iterations as text, and of Gibbs sweeps if there are any."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
             length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
@@ -153,7 +153,7 @@ class Results(KeptSamples):
 
     @property
     def no_samples(self) -> str:
-        """Return the reason why samples are missing: deleted, not yet taken, or never taken."""
+        """Reason why samples are missing: deleted, not yet taken, or never taken."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
         if self.fitted.samples:
@@ -162,7 +162,7 @@ class Results(KeptSamples):
 
     @property
     def no_mean(self) -> str:
-        """Return the reason why the run has no mean of the topics, or None if it has one."""
+        """Reason why the run has no mean of the topics, or None if it has one."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
@@ -179,7 +179,7 @@ class Results(KeptSamples):
 
     @property
     def word_order(self) -> WordOrder:
-        """Return the order in which a topic's words are shown: the user's choice or the default."""
+        """Order in which a topic's words are shown: the user's choice or the default."""
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
@@ -296,7 +296,7 @@ class Results(KeptSamples):
 
     @property
     def labels(self) -> dict[int, str]:
-        """Return the lowest layer's topic names in ``labels.json``, without their origin."""
+        """Names of the lowest layer's topics in ``labels.json``, without their origin."""
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
@@ -350,7 +350,7 @@ class Results(KeptSamples):
 
     @property
     def gone(self) -> str:
-        """Return the message that the training corpus is missing, with its expected path."""
+        """Message that the training corpus is missing, with its expected path."""
         return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:

@@ -136,19 +136,19 @@ class RunRecord:
 
     @property
     def step(self) -> int:
-        """Return the number of completed training iterations."""
+        """Number of completed training iterations."""
         checkpoint = self._checkpoint()
         plan = plan_in(checkpoint.arrays)
         return plan.begun if plan else checkpoint.step
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """Return all arrays of the checkpoint, by name."""
+        """All arrays of the checkpoint, by name."""
         return self._checkpoint().arrays
 
     @property
     def place(self) -> str:
-        """Return the name of the checkpoint, for messages."""
+        """Name of the checkpoint, for messages."""
         return str(self._checkpoint().path)
 
     def is_copied(self, name: str) -> bool:

@@ -43,7 +43,7 @@ class Word(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """Return True if the effective sample size is too small for precise bounds."""
+        """True if the effective sample size is too small for precise bounds."""
         return self.ess is not None and self.ess < _ENOUGH
 
 

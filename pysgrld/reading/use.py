@@ -130,7 +130,7 @@ def advice(noun: str, few: int, topics: int) -> str:
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # Because of rounding, the advised number is not below the current one.
+    if better >= topics:  # Rounding can raise the advised number to the current number.
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} hardly used; try -k {better}, or 'sgmc search'"

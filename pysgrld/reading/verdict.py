@@ -230,7 +230,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """Sentence of advice, True if it advises longer training, and True if the result is good."""
+    """Sentence of advice, with two flags: longer training is advised; the result is good."""
 
     sentence: str
     longer: bool = False

@@ -1,4 +1,4 @@
-"""Audit of topics of another program: which of them do new chains find in a corpus?
+"""Audit of another program's topics, which tests whether new chains find these topics in a corpus.
 
 Each replicate draws as many documents as the corpus has, with replacement, and trains a chain on
 them. Half of the chains start from the audited topics, so that topics which the corpus supports
@@ -95,7 +95,7 @@ class Audit(NamedTuple):
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """Return the number of topics with each verdict."""
+        """Number of topics with each verdict."""
         verdicts = [topic.verdict for topic in self.topics]
         return {verdict: verdicts.count(verdict) for verdict in get_args(Verdict)}
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: `_FIRST`: minimum number of seconds before the state of a training is stored for the first time.
-#: `_BYTES_PER_SECOND`: bytes of the state per second of this time, so that storing takes a few
-#: percent of the time. The interval doubles each time.
+#: `_FIRST`: minimum number of seconds of training before the state is first stored.
+#: `_BYTES_PER_SECOND`: the state is first stored after one second for this number of its bytes, so
+#: that storing takes a few percent of the time. After each storing, the wait doubles.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 

@@ -71,17 +71,17 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Return the total number of bytes of memory."""
+        """Total number of bytes of memory."""
         return sum(self.memory.values())
 
     @property
     def useful_threads(self) -> int:
-        """Return the maximum number of threads that are all busy at least half of the time."""
+        """Maximum number of threads that are all busy at least half of the time."""
         return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
 
     @property
     def enough_documents(self) -> int:
-        """Return the minimum minibatch size that keeps the threads busy, or the corpus size."""
+        """Minimum minibatch size that keeps the threads busy, or the corpus size."""
         factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * self.threads)
         return min(self.documents, math.ceil(most))

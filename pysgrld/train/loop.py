@@ -221,7 +221,7 @@ class Training:
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
-        backlog.finish()  # This includes writes that failed before.
+        backlog.finish()  # Writes that failed before are tried a last time.
         self.comm.share(stopped)
         self.comm.leave()
         if not stopped and (remark := self.score.remark(keeper.record)):
@@ -425,7 +425,7 @@ class Training:
                     else:
                         stage.replicate(self.run_on.waiting)
                 except Stopped:
-                    continue  # The loop then reads the reason to stop.
+                    continue  # In the next turn, the loop reads the reason to stop.
                 tally.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, tally.train_seconds) and not self.stop.reason
                 if due or self.stop.take_checkpoint_request():

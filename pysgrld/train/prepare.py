@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
 def prepare(
     request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
 ) -> Prepared:
-    """Find or create the run that a request means, and store the run's training corpus.
+    """Find or create the run that a request describes, and store the run's training corpus.
 
     Parameters
     ----------

@@ -175,7 +175,8 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
     code: int = run.process.exitcode
     run.code = SgmcError.exit_code
     if code >= 0:
-        run.code = code or run.code  # Exit code 0 without a report is an error.
+        # An exit code of 0 is an error if the run has not reported its end.
+        run.code = code or run.code
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"

@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks in the same way, which the first rank decides.
+    """Start the chains of all ranks; the first rank decides how they start.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Replication of topics: how many new runs on resampled documents find each topic?
+"""Replication of topics, which counts the runs on resampled documents that find each topic.
 
 The result says how reliable a topic is for other texts like the corpus. Chains on the same corpus,
 or chains that start from the same clusters of topics, agree more with each other than runs on new
@@ -56,12 +56,12 @@ class Replication(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """Return the number R of replicates."""
+        """Number R of replicates."""
         return len(self.correlation)
 
     @property
     def times_found(self) -> Int64s:
-        """Return the number of replicates that found each topic, (K,)."""
+        """Number of replicates that found each topic, (K,)."""
         times: Int64s = (self.correlation >= CORRELATED).sum(axis=0)
         return times
 

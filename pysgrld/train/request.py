@@ -123,7 +123,7 @@ class Request(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Return the number of threads that this process may use for training."""
+        """Number of threads that this process may use for training."""
         return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:

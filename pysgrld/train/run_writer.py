@@ -48,7 +48,7 @@ class RunTotals:
 
     @property
     def tokens_per_second(self) -> float:
-        """Return the number of tokens per second of training; it is 0 before training."""
+        """Number of tokens per second of training; it is 0 before training."""
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
 
 
@@ -106,7 +106,7 @@ class RunWriter:
 
     @property
     def step(self) -> int:
-        """Return the number of iterations plus Gibbs sweeps that are done."""
+        """Number of iterations plus Gibbs sweeps that are done."""
         return self.stage.step if self.stage else self.chain.step
 
     @cached_property

@@ -232,7 +232,8 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # With these seeds, a run with fewer short chains has the first of the default ones.
+        # The seeds do not depend on the number of chains, so fewer chains are the first chains of
+        # the default number.
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store

@@ -42,8 +42,8 @@ _BLOCKS = (
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: Maximum number of unclosed tags in a web page, and maximum number of values in one tag. Parsers take
-#: quadratic time for larger numbers.
+#: `DEEPEST`: maximum number of unclosed tags in a web page. `VALUES`: maximum number of values in
+#: one tag. Parsers take quadratic time for larger numbers.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)

@@ -56,7 +56,8 @@ _WITHIN_TEXT = frozenset(
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
 #: Minimum number of fields by which an element without a usual name is detected as a record.
 _FEWEST = 3
-#: Name of the element with the kind of an item in Zotero's RDF, and kinds of items that are skipped.
+#: `_KIND`: name of the element with the kind of an item in Zotero's RDF. `_NO_WORKS`: kinds of
+#: items that are skipped.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
