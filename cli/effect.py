@@ -367,7 +367,7 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: pair[0].rank))
     largest.sort(key=lambda pair: pair[0].rank, reverse=True)
     rows, values = [], []
-    # If only one value is the first of all comparisons, it is the reference value.
+    # If all comparisons have the same first value, this value is the reference.
     firsts = {comparison.first for comparison in comparisons}
     for topic, pair in largest:
         i = place[topic.topic]

@@ -461,7 +461,7 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
-    """Return the arrays of a block's state among the arrays of a checkpoint.
+    """Return the arrays in a checkpoint that belong to the state of a block.
 
     Their names are the names in the state.
 

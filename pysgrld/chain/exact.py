@@ -110,7 +110,7 @@ def affordable_sweeps(trained: float, tokens: int, fewest: int = ENOUGH) -> int:
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if a Gibbs refinement is certain to follow when training has converged.
+    """Return True if a Gibbs refinement is certain to follow once training has converged.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class ExactChain(BlockChain, ABC):
 
 
 class ReplicatedChain(ExactChain):
-    """An exact chain that can also continue on resampled documents."""
+    """Chain of a Gibbs refinement that can also continue on resampled documents."""
 
     @abstractmethod
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -395,7 +395,7 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the results among the `arrays`, without the states of the chains."""
+        """Return those of the `arrays` that have results, without the states of the chains."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 

@@ -229,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for rows of the width and type of ``like``; calls reuse it by ``name``."""
+        """Return memory for rows like those of ``like``; the next call with ``name`` reuses it."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -346,7 +346,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield, for each rank but the first, the numbers of the rows that it owns, in pieces."""
+        """Yield each rank except the first with the numbers of its rows, a part at a time."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -577,7 +577,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return new memory for rows with given numbers, with the row shape and type of an array."""
+    """Return new memory for as many rows as ``rows`` has, of the width and type of an array."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

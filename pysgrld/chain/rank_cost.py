@@ -93,7 +93,7 @@ class Cost(NamedTuple):
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the fraction of its time that each of ``ranks`` ranks spends on divided work."""
+        """Return the fraction of time that ``ranks`` ranks spend on work divided among them."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 

@@ -206,7 +206,7 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if the words are column numbers: it is recorded, or all words are numbers."""
+        """Return True if words are column numbers, as recorded or else because all are numbers."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)

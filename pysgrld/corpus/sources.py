@@ -116,7 +116,7 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the text field that was detected for a corpus, or the usual one if none is recorded."""
+    """Return the recorded text field of a corpus, or the usual field if none is recorded."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 

@@ -252,7 +252,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs from ``done``, uncounted, without unwanted documents."""
+    """Yield the steps of all inputs from ``done`` on, without unwanted documents."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:
@@ -273,7 +273,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step into the first ``place`` documents and the rest, which gets all messages."""
+    """Split a step after ``place`` documents; the second part gets all messages."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)

@@ -225,7 +225,7 @@ class Corpus:
 
     @property
     def earlier_documents(self) -> int:
-        """Number of documents, the first ones, that come from the corpus of the continued run."""
+        """Number of the first documents, which come from the corpus of the continued run."""
         return self._provenance.get("earlier") or 0
 
     @cached_property
@@ -391,7 +391,7 @@ class Corpus:
 
     @cached_property
     def totals(self) -> Totals:
-        """Sizes of the largest documents, and occurrences of each word, as stored or else computed.
+        """Sizes of the largest documents, and number of occurrences of each word.
 
         Raises
         ------

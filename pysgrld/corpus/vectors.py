@@ -27,8 +27,9 @@ from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: A vector of at most `KEPT` bytes is cached in memory once more values were gathered than it has.
-#: Pieces with a mean length above `LONG` are read from the file, which is as fast for long pieces.
+#: `KEPT`: a vector of at most this number of bytes is cached in memory, once as many values were
+#: read in pieces as the vector has. `LONG`: if the mean length of pieces is above this, they are
+#: read from the file, which is then as fast.
 KEPT, LONG = 1 << 23, 64
 #: Number of values that are read at a time when a whole vector is read.
 TOGETHER = 2**16
@@ -333,8 +334,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # The local header before the data of a member has the lengths of the two fields
-                # between header and data.
+                # The data of a member follow its local header and two fields. The local header has
+                # the lengths of these fields.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra

@@ -245,7 +245,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return the topics of all stored samples, and the two flags of `Framed._kept_topics`."""
+        """Return the topics of all stored samples, and two facts, as `Framed._kept_topics` does."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)

@@ -193,7 +193,7 @@ class BlockFitted(Fitted):
     # ---- priors
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the values of learned priors by option: posterior means, else current values."""
+        """Return each learned prior by option: its posterior mean, or else its current value."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {

@@ -83,7 +83,7 @@ class Record(Protocol):
 
 
 class Node(NamedTuple):
-    """A topic in a tree, with those topics of the layer below that have the largest shares of it.
+    """A topic in a tree, with the topics of the layer below that have the largest shares of it.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words; None means all words."""
+        """Return a stored sample in the layout of a draw, for the given words or all words."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
@@ -365,7 +365,7 @@ class Fitted(ABC):
         return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:
-        """Return the values of learned priors by option: posterior means, else current values."""
+        """Return each learned prior by option: its posterior mean, or else its current value."""
         return {}
 
     # ---- topics

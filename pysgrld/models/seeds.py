@@ -122,7 +122,7 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
 def seeds_of(
     words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
 ) -> Seeds | None:
-    """Return the prior counts of seed words: ``seed-weight`` times N/K per topic, evenly divided.
+    """Return the prior counts of seed words: each topic's words share ``seed-weight`` times N/K.
 
     Return None without seed words, or if their weight is 0.
 

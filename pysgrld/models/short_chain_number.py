@@ -69,7 +69,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the number of iterations of a short chain: the warm-up, and some with noise.
+    """Return a short chain's number of iterations: the warm-up, and a few iterations with noise.
 
     Parameters
     ----------

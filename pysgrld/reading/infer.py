@@ -171,7 +171,7 @@ def _drawn(
 def _write_rows(
     file: IO[bytes], suffix: str, layout: Layout, blocks: Iterator[InferredBlock]
 ) -> Inferred:
-    """Write proportions of documents to an open file; a thread infers the next ones meanwhile."""
+    """Write proportions of documents to an open file, while a thread infers the next documents."""
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:

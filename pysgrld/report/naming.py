@@ -219,7 +219,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe; return the number of bytes written, or of all bytes if it is broken."""
+    """Write to a pipe; return the number of bytes taken, which is all if the pipe is broken."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

@@ -43,7 +43,7 @@ class Likeliest(NamedTuple):
 
     @property
     def percents(self) -> list[int]:
-        """Probabilities rounded to 5 %; finer tints would look the same but compress worse."""
+        """Probabilities rounded to 5 %, because finer steps of colour would look the same."""
         percents: list[int] = (5 * np.rint(20 * self.probability)).astype(np.int64).tolist()
         return percents
 

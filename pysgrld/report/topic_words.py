@@ -232,7 +232,7 @@ def best(values: Doubles, n: int) -> Int64s:
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
-    """Return the probability of each word in the corpus as a mixture of topics, (V,), above 0."""
+    """Return the probability of each word in the corpus, from all topics, (V,); it is above 0."""
     topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
     return np.maximum(topic_masses, 1e-30)
 

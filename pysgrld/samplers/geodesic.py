@@ -72,7 +72,7 @@ class Geodesic(Points):
 
 
 class Thermostat(Geodesic):
-    """Points on spheres with a thermostat.
+    """Points on spheres, updated by geodesic Monte Carlo with a thermostat (adaptive friction).
 
     Friction grows while the points move too fast, and falls while they move too slowly.
 

@@ -110,7 +110,7 @@ class LazyRows(Rows):
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
     def last_look(self, key: Key) -> Floats:
-        """Return the up-to-date phi of all words in the memory of the rows, which are lost."""
+        """Return the up-to-date phi of all words, computed in place in the memory of the rows."""
         words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
         self.step_some(**self._missed(key, words, core.Purpose.look_pass), packed=True)
         return super().last_look(key)

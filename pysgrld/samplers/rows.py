@@ -198,7 +198,7 @@ class Rows(FromRows):
         return core.simplex_phi(**self.reading(words), out=out)
 
     def last_look(self, key: Key) -> Floats:
-        """Return the probabilities phi of all words in the memory of the rows.
+        """Return the probabilities phi of all words, computed in place in the memory of the rows.
 
         The state must not be used any more.
         """

@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide all trained rounds, and return the number of runs in the next, or 0.
+    """Decide all trained rounds, and return the number of runs in the next round, or 0 at the end.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Raise an error if another program's files have names of result files; else claim the names.
+    """Claim the names of the result files; raise an error if another program's files have them.
 
     Raises
     ------

@@ -370,7 +370,7 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of checkpoints in this process; by default the first one is early."""
+        """Return the schedule of checkpoints in this process; by default the first is early."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 

@@ -43,7 +43,7 @@ _SMALL = 1 << 16
 
 @dataclass
 class Rounds:
-    """Iterations of a chain on all ranks, until one of the ranks makes all of them end.
+    """Iterations of a chain on all ranks, which end on all ranks if one of them must stop.
 
     The iterator yields a `Visit` after each iteration, and None if a checkpoint must be written.
 
@@ -186,7 +186,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Record an iteration's time; after the last timed one, return a line about idle ranks.
+        """Record the time of an iteration; after the last timed one, report idle ranks in a line.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
 
 
 class Brief(NamedTuple):
-    """Facts about a prepared run, which the first rank broadcasts to the others.
+    """Facts about a prepared run, which the first rank broadcasts to the other ranks.
 
     Attributes
     ----------

@@ -144,8 +144,8 @@ class Request(NamedTuple):
         )
 
 
-#: Options that limit the length of training. If one of them is typed when a run is resumed, it
-#: replaces all earlier ones.
+#: Options that limit the length of training. If the user types one of them to resume a run, all
+#: such options from earlier starts are dropped.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
 #: Options that apply only to the current start of a run, and are not kept when the run is resumed.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})

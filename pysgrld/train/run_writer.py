@@ -116,7 +116,7 @@ class RunWriter:
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample; if due, store it on disk, in full or only its top words."""
+        """Take a posterior sample; if due, store it on disk: in full, or its top words only."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -167,7 +167,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a sample in the forms that are due, full (False) or top words (True); return it."""
+        """Store a sample in the forms that are due (full, or top words only), and return it."""
         if not due:
             return None
         sample = chain.sample()

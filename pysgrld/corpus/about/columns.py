@@ -146,7 +146,7 @@ class GrowingColumn:
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return a column with the values of the first ``size`` documents that can be read by row."""
+        """Return the values of the first ``size`` documents as a column to be read by row."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0

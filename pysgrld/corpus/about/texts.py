@@ -207,7 +207,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write compressed frames in order, until frames with at most `bytes_left` bytes remain."""
+        """Write compressed frames in order, until at most `bytes_left` bytes wait to be written."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()

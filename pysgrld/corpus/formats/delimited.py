@@ -136,7 +136,7 @@ class _RecordLines:
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Go back to the first line of the current record; `back` must have been called with 1."""
+        """Go back to the first line of the current record, after a call of `back` with 1."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 

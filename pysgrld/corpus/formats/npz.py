@@ -245,7 +245,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Raise an error for invalid rows, columns or counts, or return them as entries."""
+    """Return rows, columns and counts as entries; raise an error if any of them is invalid."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             i = int(np.argmax((ids < 0) | (ids >= size)))

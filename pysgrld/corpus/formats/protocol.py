@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input, and note which have the content of a file of an earlier input.
+        """Add the files of an input, and note the files that repeat a file of an earlier input.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report an invalid record; if empty documents are kept, add one in its place.
+        """Report an invalid record; if empty documents are kept, add an empty document for it.
 
         Raises
         ------

@@ -162,7 +162,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[Message]:
-        """Warn if the first layer has more topics than the corpus has enough tokens for."""
+        """Warn if the corpus has too few tokens for the topics of the first layer."""
         if options.topics > facts.words:
             yield Message(
                 f"layer 1 has {options.topics} topics for {facts.words:,} words, so most topics "

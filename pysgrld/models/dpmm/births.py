@@ -152,7 +152,7 @@ class Births:
         return components, float(log_p.sum())
 
     def _gathered(self, counts: Doubles, d: int) -> Doubles:
-        """Return the log odds of each document to join a new component born around document d."""
+        """Return the log odds that each document joins a new component proposed at document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
         parent = documents.take(np.array([d]))

@@ -90,7 +90,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words; None means all words."""
+        """Return a stored sample in the layout of a draw, for the given words or all words."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 

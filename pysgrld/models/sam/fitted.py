@@ -113,7 +113,7 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, for the given words; None means all words."""
+        """Return a stored sample in the layout of a draw, for the given words or all words."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property

@@ -58,7 +58,7 @@ def compare(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Comparison:
-    """Compare the topics of two runs, and find shared, split, merged, partial, gone and new ones.
+    """Compare the topics of two runs, and find shared, split, merged, partial, gone and new topics.
 
     The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics
     are compared over the words that both vocabularies have, and by their proportions in the same

@@ -73,7 +73,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write both files, from all training documents or 20,000 evenly spaced ones."""
+    """Write both files, from all training documents or from 20,000 evenly spaced documents."""
     layer, mean = request.at, request.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
