@@ -6,6 +6,7 @@ import io
 import zipfile
 
 import numpy as np
+from careless_exports import CARELESS
 from export_samples import EXPORTS
 
 WEB_OF_SCIENCE = """FN Clarivate Analytics Web of Science
@@ -239,7 +240,7 @@ SAMPLES = {
     "an SPSS file (.sav)": b"$FL2@(#)",
     "a Stata file (.dta)": b"<stata_dta>",
     "a SAS file (.sas7bdat, .xpt)": bytes(12) + b"\xc2\xea\x81\x60",
-    "R data (.rds, .RData)": b"RDX3\n",
+    "R data (.rds, .RData, dput)": b"RDX3\n",
     "a MATLAB file (.mat)": b"MATLAB 5.0 MAT-file",
     "an SQLite database": b"SQLite format 3\x00",
     "an Access database": b"\x00\x01\x00\x00Standard ACE DB",
@@ -253,8 +254,8 @@ SAMPLES = {
     "Cochrane plain text": b"Record #1 of 2\nID: CN-1\n",
     "Ovid plain text": b"<1>\nUnique Identifier\n  11\n",
     "ProQuest plain text": b"_" * 60 + b"\n\nReport Information from ProQuest\n",
-    "a LaTeX document": b"\\documentclass{article}\n",
-    "subtitles (.srt, .vtt, .ass, .sbv)": b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n",
+    "a LaTeX or PostScript document": b"\\documentclass{article}\n",
+    "subtitles (.srt, .vtt, .ass, .sbv, .lrc)": b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n",
     **{
         name: EXPORTS[export].content
         for name, export in (
@@ -269,6 +270,24 @@ SAMPLES = {
             ("YAML", "YAML"),
             ("a dump of a database (.sql)", "SQL"),
             ("an SPSS file (.por)", "SPSS portable"),
+        )
+    },
+    **{
+        name: CARELESS[export].content
+        for name, export in (
+            ("a file compressed by lz4, compress or snappy", "lz4"),
+            ("sound or a film", "film"),
+            ("a calendar or a list of contacts (.ics, .vcf)", "contacts"),
+            ("a list of PubMed as abstracts or summaries", "abstracts"),
+            ("text annotated with grammar", "annotated"),
+            ("RDF (Turtle, N-Triples)", "Turtle"),
+            ("extracted features of HathiTrust", "HathiTrust"),
+            ("a JSON text sequence", "JSON text sequence"),
+            ("plain text of a chat (Discord, Zoom)", "Zoom"),
+            ("a table of R with blanks between columns", "blanks between columns of R"),
+            ("a table in Markdown", "Markdown"),
+            ("XML or SGML", "XML"),
+            ("a page of articles of Nexis", "articles_of_Nexis"),
         )
     },
     "MediaWiki XML": (
@@ -291,7 +310,7 @@ SAMPLES = {
     "PDF": b"%PDF-1.4\n%%EOF\n",
     "a PowerPoint file (.pptx)": lambda: _zip(ppt__x="a"),
     "an OpenDocument text (.odt)": lambda: _zip(mimetype=_OPEN + "text"),
-    "a book (.epub)": lambda: _zip(mimetype="application/epub+zip"),
+    "a book (.epub, .mobi)": lambda: _zip(mimetype="application/epub+zip"),
     "a zip archive": lambda: _zip(x="a"),
     "an old Word or Excel file (.doc, .xls)": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     "rich text (.rtf)": b"{\\rtf1 mice}",

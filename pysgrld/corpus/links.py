@@ -28,14 +28,14 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
-#: `_INLINE_TAG`: tags of HTML and JATS that may occur within a word, and are removed. `_TAG`: other
-#: tags, which become a blank.
+#: `_INLINE_TAG`: tags of HTML and JATS that may occur within a word, and are removed. `_TAG`: comments
+#: and other tags, which become a blank.
 _INLINE_TAG = re.compile(
     rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
     re.I,
 )
 _TAG = re.compile(
-    rb"</?(?:jats:)?(?:p|br|div|ul|ol|li|h[1-6]|blockquote|code|pre|img|table|t[rdh]|tbody|thead|hr|sec|title"
+    rb"<!--[^<>]*-->|</?(?:jats:)?(?:p|br|div|ul|ol|li|h[1-6]|blockquote|code|pre|img|table|t[rdh]|tbody|thead|hr|sec|title"
     rb"|section|article|figure|figcaption|iframe|script|style|dl|d[td]|label|list|list-item|abstract)"
     rb"(?:\s[^<>]*)?/?>",
     re.I,

@@ -152,7 +152,8 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
             if number.all() and time.all():
                 raise CorpusError(
                     f"--time {field}: its values are neither numbers nor dates such as 1987 or "
-                    f"1987-06-30: {str(present[0])[:40]!r}"
+                    f"1987-06-30: {str(present[0])[:40]!r}; give the notation of all values with "
+                    "--date-format, such as %d/%m/%Y"
                 )
             noun, bad = "date", int(np.flatnonzero(time)[0])
             if number.sum() < time.sum():

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from export_samples import EXPORTS
+from careless_exports import CARELESS
+from export_samples import EXPORTS as USUAL
 from named_corpora import build
 
 from pysgrld.corpus.formats import TEXT, recognise
 from pysgrld.errors import CorpusError
+
+EXPORTS = USUAL | CARELESS
 
 
 def words(text: str) -> list[str]:

@@ -147,6 +147,14 @@ def test_a_header_without_the_field_names_its_line(reader):
         reader("x.csv", table(",", "A title"), text_field="body")
 
 
+def test_a_header_with_more_names_than_the_records_have_fields_is_no_title(reader):
+    """Red with: the header is left out as a title, and the fields have no names."""
+    with pytest.raises(
+        CorpusError, match=r"x\.csv:2: the record has 2 fields, but the header has 3"
+    ):
+        reader("x.csv", "id,text,year\n" + "".join(f'{row[0]},"{row[1]}"\n' for row in ROWS))
+
+
 def workbook(path: Path, sheets: dict[str, list[list[object]]]) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

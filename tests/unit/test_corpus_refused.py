@@ -61,8 +61,13 @@ REFUSED = {
     ),
     "talk.pptx": (zipped("[Content_Types].xml", "ppt/slides.xml"), "a PowerPoint file", "save the"),
     "essay.odt": (opened("vnd.oasis.opendocument.text"), "an OpenDocument text", "save it"),
-    "book.epub": (opened("epub+zip"), "a book (.epub)", "extract the text"),
+    "book.epub": (opened("epub+zip"), "a book (.epub, .mobi)", "extract the text"),
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel file", "save it"),
+    "x.xls": (
+        b"<html><body><table></table></body></html>",
+        "this is not a spreadsheet",
+        "save it as",
+    ),
     "x.rtf": (rb"{\rtf1 a text}", "rich text", "save it"),
 }
 

@@ -80,7 +80,12 @@ def test_a_document_without_a_value_is_named():
 @pytest.mark.parametrize(
     ("by", "values", "error", "said"),
     [
-        ("year", ["left", "right"], CorpusError, "neither numbers nor dates.*'left'"),
+        (
+            "year",
+            ["left", "right"],
+            CorpusError,
+            "neither numbers nor dates.*'left'.*--date-format",
+        ),
         ("year", [None], CorpusError, "no document has a value"),
         ("month", [1990, 1991], UsageError, "months need dates"),
         ("year", [1, MOST_SLICES + 1], UsageError, "more than the maximum"),

@@ -84,6 +84,9 @@ def test_a_column_of_numbers_may_have_one_in_twenty_other_values_which_are_quote
         "column 'v': 3 values are not numbers and are treated as missing: 'in press' (2), 'ca. "
         "1999'"
     ]
+    (tmp_path / "one").mkdir()
+    lines = column_of([*cells, "in press"], tmp_path / "one")[2]
+    assert lines == ["column 'v': 1 value is not a number and is treated as missing: 'in press'"]
     (tmp_path / "more").mkdir()
     assert column_of([*cells, *"abcd"], tmp_path / "more")[0] != "integer"
 

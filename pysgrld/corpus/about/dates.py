@@ -17,7 +17,7 @@ _NUMBER_OF_MONTH |= {name[:3]: i for i, name in enumerate(_MONTHS, 1)}
 
 _CLOCK = re.compile(
     r"[T ,]*\b(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?(?:\s*\([A-Za-z ]+\))?"
+    r"\s*(Z|(?:UTC|GMT)[+-]\d{1,2}|UTC|GMT|[+-]\d\d:?\d\d)?(?:\s*\([A-Za-z ]+\))?"
 )
 _NUMERIC = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 _YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})(?:\2(\d{1,2}))?")
@@ -181,9 +181,9 @@ def _moment(year: int, month: int, day: int, clock: re.Match[str] | None) -> int
         half, name = clock[4], clock[5]
         if half:
             hour = hour % 12 + (12 if half[0] in "pP" else 0)
-        if name and name[0] in "+-":
-            hours, minutes = int(name[1:3]), int(name[-2:])
-            sign = -1 if name[0] == "-" else 1
+        if name and (shift := re.search(r"([+-])(\d\d?):?(\d\d)?$", name)):
+            hours, minutes = int(shift[2]), int(shift[3] or 0)
+            sign = -1 if shift[1] == "-" else 1
             if hours > 23:
                 return None
             zone = timezone(sign * timedelta(hours=hours, minutes=minutes))

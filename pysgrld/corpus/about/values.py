@@ -396,8 +396,8 @@ def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReadi
 
 def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
     misfits = tally.rows - fitting
-    is_no = f"is not a {noun}" if misfits == 1 else f"are not {noun}s"
-    return f"{plural(misfits, 'value')} {is_no} and are treated as missing: {tally.others(bit)}"
+    is_no = f"is not a {noun} and is" if misfits == 1 else f"are not {noun}s and are"
+    return f"{plural(misfits, 'value')} {is_no} treated as missing: {tally.others(bit)}"
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:

@@ -196,7 +196,23 @@ FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 #: mistaken for others come first, and the most general formats last.
 FORMATS = (
     Format(
-        "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True
+        "a page of articles of Nexis",
+        "text",
+        "",
+        heads.NEXIS,
+        encoded=True,
+        refused="export the articles as Word documents, one file for each article",
+        sure=True,
+    ),
+    Format(
+        "HTML",
+        "text",
+        "extract.html",
+        _HTML,
+        (".html", ".htm", ".xhtml"),
+        check=lambda head, name: not name.lower().endswith(".xls"),  # a page of one table
+        encoded=True,
+        whole=True,
     ),
     Format("PubMed XML", "text", "articles_xml.pubmed", heads.PUBMED_XML, fields=True, sure=True),
     Format("JATS", "text", "articles_xml.jats", heads.JATS, (".nxml",), fields=True, sure=True),
@@ -370,6 +386,8 @@ def recognise(head: bytes, name: str) -> Format:
         Name of the file without the suffix of a compression; empty for standard input.
     """
     lower = name.lower()
+    if lower.endswith(".xls") and heads.is_table(head, name):
+        return TABLE  # many programs call a table for Excel so
     for format in FORMATS:
         if format.sure and format.matches(head, name):
             return format

@@ -80,10 +80,19 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)
     records = _records(lines, delimiter, quoted=quoted)
+    n_headers = 0
     for record, number in islice(records, n_labels, None):
         try:
             if isinstance(record, BadDocument):
                 raise record
+            # In --metadata, any row may equal the first one.
+            if (
+                fields.text
+                and record[-1] == names[-1]
+                and [record[0].lstrip("\ufeff"), *record[1:]] == names
+            ):
+                n_headers += 1
+                continue
             if len(record) != len(names):
                 raise BadDocument(
                     "wrong number of fields",
@@ -100,6 +109,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         context.log(
             f"{source.label}: {plural(lines.broken, 'record')} have line breaks within a quoted "
             "field"
+        )
+    if n_headers:
+        context.log(
+            f"{source.label}: skipped {plural(n_headers, 'further header')} among the records"
         )
     if batch:
         yield batch.texts()
@@ -301,7 +314,31 @@ def _names(
         lines.back(0)
         lines.header = 0
         return delimiter, numbered_names(len(names))
-    return delimiter, names
+    return delimiter, _with_unnamed(names, lines, context, source, delimiter)
+
+
+def _with_unnamed(
+    names: list[str], lines: _RecordLines, context: Context, source: Lines, delimiter: str
+) -> list[str]:
+    """Add a name for a field that all records have and the header has not.
+
+    R writes the names of rows without a name in the header. Other programs end each record, but not
+    the header, with a separator.
+    """
+    below = b"\n".join(source.head.split(b"\n")[lines.number - 1 :])
+    wider = of_delimited(below, delimiter, numbered_names(len(names) + 1))
+    if len(wider) < 2 or of_delimited(below, delimiter, names):
+        return names
+    if not any(row[f"column{len(names) + 1}"] for row in wider):
+        return [*names, ""]
+    ids = {row["column1"] for row in wider}
+    if len(ids) < len(wider) or "id" in names:
+        return names
+    context.log(
+        f"{source.label}: the header has one name fewer than the records have fields, so the first "
+        "field is the id"
+    )
+    return ["id", *names]
 
 
 def _header(

@@ -97,9 +97,12 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
         len(filled_rows) // 2
     ]
     least = 1 if filled < 3 else max(2, filled // 2)
-    named = next((i for i, (_, row) in enumerate(filled_rows[:_ABOVE]) if usual(row, NAMES)), 0)
-    if named and all(sum(map(bool, map(str.strip, row))) < 2 for _, row in filled_rows[:named]):
-        return filled_rows[named][0]
+    n_filled = [sum(map(bool, map(str.strip, row))) for _, row in filled_rows[:_ABOVE]]
+    named = (i for i, n in enumerate(n_filled) if n > 1 and usual(filled_rows[i][1], NAMES))
+    if (first_named := next(named, None)) is not None and max(
+        n_filled[:first_named], default=0
+    ) < 2:
+        return filled_rows[first_named][0]
     for place, row in filled_rows[:_ABOVE]:
         if len(row) == width and sum(map(bool, map(str.strip, row))) >= least:
             first = filled_rows[0][0]

@@ -16,9 +16,12 @@ REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID
 #: First lines of a RIS file. Some programs write lines "Name: value" before the first reference.
 RIS = re.compile(rb"\s*(?:[A-Z][A-Za-z ]*:[^\n]*\n\s*){0,8}TY  ?- ")
 _ENTRY = (
-    rb"@(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
+    rb"@(?:(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
+    rb"\s*[{(]|[a-z]+\s*[{(]\s*[^\s,{}=]*\s*,\s*[a-z][\w-]*\s*=)"
 )
-BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
+#: First lines of BibTeX: an entry of a usual type, or an entry with a key and a field. Programs write
+#: other lines above it.
+BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 
 #: Pattern of blanks, processing instructions and comments before the root element of XML. The
 #: pattern must not backtrack, because a file of blanks would then take quadratic time.
@@ -38,6 +41,10 @@ JATS = re.compile(
 #: First lines of a web page of articles exported by Factiva.
 FACTIVA = re.compile(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
+)
+#: First lines of a web page of several articles exported by Nexis.
+NEXIS = re.compile(
+    rb"\s*<(?:!DOCTYPE|html)\b.*?(?:<DOC NUMBER=|\b1 of [0-9]+ DOCUMENTS\b)", re.S | re.I
 )
 #: First lines of a file of elements <DOC>. Text with one word and its tags per line does not match.
 DOC = re.compile(

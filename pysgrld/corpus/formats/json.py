@@ -13,10 +13,11 @@ from itertools import chain, islice
 from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
-from pysgrld.corpus.formats.json_elements import ARRAY, LINES, Elements, contents_of
+from pysgrld.corpus.formats.json_elements import ARRAY, LINES, OBJECT, Elements, contents_of
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.formats.text_fields import chosen, joined, of_json, with_nested_names
 from pysgrld.corpus.lines import Lines, undecodable
+from pysgrld.errors import CorpusError
 
 #: A batch of documents is full if it has `TOGETHER` array elements or `SIZE` bytes of text.
 TOGETHER, SIZE = 256, 2**20
@@ -38,6 +39,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
         return
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
+    is_alone = b"\n" not in source.head.strip()
     for block in source.lines(context.bad):
         # An empty block stands for a line that was too long, which has been reported.
         if not block:
@@ -54,6 +56,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
                 except (ValueError, RecursionError) as error:
                     reason = getattr(error, "msg", "nested too deeply or a number too long")
                     raise BadDocument("not JSON", f"not JSON: {reason}") from None
+                if is_alone:
+                    _check_is_document(record, source.label)
                 text = _text_of(record, context.wanted.text)
                 batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
             except BadDocument as bad:
@@ -75,6 +79,8 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
     sample = [value for value, _ in first if isinstance(value, dict)]
+    if what == OBJECT:
+        _check_is_document(first[0][0], source.label)
     names = [name for value in sample for name in value]
     context = chosen(context, source.label, *with_nested_names(names, sample))
     batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
@@ -143,6 +149,24 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         # The field "text" has only the beginning of a long tweet.
         texts["text"] = long["full_text"]
     return joined(_utf8(text, field) for field, text in texts.items())
+
+
+def _check_is_document(value: Any, label: str) -> None:
+    """Raise `CorpusError` if the only object of a file has columns instead of a document."""
+    shapes = {_shape(column) for column in value.values()} if isinstance(value, dict) else {None}
+    if len(shapes) == 1 < len(value) and shapes != {None}:
+        raise CorpusError(
+            "the only object has a list for each column; write an object for each document (pandas: "
+            "to_json(FILE, orient='records', lines=True))",
+            label,
+        )
+
+
+def _shape(column: Any) -> Any:
+    """Return the keys or the length of a column of several values; None for any other value."""
+    if isinstance(column, dict):
+        return tuple(column) if len(column) > 1 else None
+    return len(column) if isinstance(column, list) and len(column) > 1 else None
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:

@@ -133,19 +133,24 @@ class Elements:
                 self.at = match.end()
             yield from self._array()
         elif what == OBJECT:
-            yield self.element()
+            while self.character():
+                yield self.element()
         else:
-            path = self.enter()
-            if path is None:
-                names = field_names(self.names)
-                raise self.fault(
-                    "the JSON object has neither a text nor a list of objects; its fields are "
-                    f"{names}",
-                    1,
-                )
-            log(f"{self.label}: each element of the list {path!r} is a document")
-            self.taken = 0
-            yield from self._array()
+            before = None
+            while self.character() == "{":  # a file may have several objects, one for each page
+                path = self.enter()
+                if path is None:
+                    names = field_names(self.names)
+                    raise self.fault(
+                        "the JSON object has neither a text nor a list of objects; its fields are "
+                        f"{names}",
+                        1,
+                    )
+                if path != before:
+                    log(f"{self.label}: each element of the list {path!r} is a document")
+                before, self.taken = path, 0
+                yield from self._array()
+                self._leave(path.count(".") + 1)
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "there is text after the end of the array; give a single array, or JSON lines"
             raise self.fault(problem, self.taken)
@@ -175,6 +180,17 @@ class Elements:
                 self.at += 1
         self.at += 1
         return None
+
+    def _leave(self, depth: int) -> None:
+        """Go to the end of the object that the current position is in, `depth` levels deep."""
+        for _ in range(depth):
+            while self.character() == ",":
+                self.at += 1
+                self.element()
+                self.character()
+                self.at += 1  # skip the colon
+                self.element()
+            self.at += 1
 
     def _is_of_people(self, name: str) -> bool:
         """Return True if a list has the people of a chat, and a list of messages follows it."""

@@ -94,7 +94,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
             f"this is not a spreadsheet, or it is damaged or has a password ({reason[:120]}); "
-            "save it again without a password",
+            "open it in Excel, and save it as .xlsx without a password",
             source.label,
         ) from None
     if chosen_sheet is not None and chosen_sheet not in names:
@@ -338,7 +338,8 @@ def _bibtex_records(
                 elif hasattr(entry, "fields_dict"):
                     number += 1
                     for field in entry.fields:
-                        field.value = _value(field.value, strings)
+                        value = _value(field.value, strings)
+                        field.value = _UNESCAPED.sub(r"\\\g<0>", value)
                     entries.append((number, entry, entry.key))
                     entry.key = str(number)  # The class `Library` requires distinct keys.
                 elif getattr(block, "error", None) is not None:
@@ -413,7 +414,8 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
         If the chunk is not in the given encoding.
     """
     try:
-        text = data.decode("utf-8").replace("\r\n", "\n")
+        # A file that is several files in a row has byte-order marks within it.
+        text = data.decode("utf-8").replace("\r\n", "\n").replace("\ufeff", "")
     except UnicodeDecodeError as error:
         line = lines + data[: error.start].count(b"\n") + 1
         raise CorpusError(undecodable(context.options.encoding), source.label, line) from None
@@ -425,6 +427,9 @@ _MONTHS = {
     name.lower(): name
     for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 }
+#: Percent signs and ampersands, which programs export without the backslash of TeX. In BibTeX they are
+#: characters; in TeX a percent sign would begin a comment.
+_UNESCAPED = re.compile(r"(?<!\\)[%&]")
 _PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
 
 

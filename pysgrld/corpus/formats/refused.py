@@ -7,6 +7,12 @@ _AS_RIS = "export the list as RIS or CSV"
 _AS_TEXTS = "write the texts as JSON lines or plain text"
 #: Pattern of a cell, and the tab after it, in a table with tabs between columns.
 _CELL = rb"[^\t\n]+\t"
+#: Elements of HTML, which texts of web pages may begin with.
+_HTML = (
+    rb"(?:jats:)?(?:p|div|span|a|b|i|u|s|em|strong|br|h[1-6]|ul|ol|li|dl|dt|dd|table|tr|td|th|tbody|thead"
+    rb"|blockquote|img|font|center|section|article|figure|small|sub|sup|code|pre|hr|title|iframe|script"
+    rb"|style|abstract|sec)"
+)
 _WORD_CLASS = (
     rb"(?:ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_)\t"
 )
@@ -25,8 +31,8 @@ REFUSED = (
         _AS_CSV + ", or with pandas.read_sas",
     ),
     (
-        rb"RD[AX][23]\n|X\n\x00\x00\x00[\x02\x03]",
-        "R data (.rds, .RData)",
+        rb"RD[AX][23]\n|X\n\x00\x00\x00[\x02\x03]|A\n[23]\n[0-9]+\n|structure\(list\(",
+        "R data (.rds, .RData, dput)",
         "write the table with write.csv, or counts with Matrix::writeMM",
     ),
     (
@@ -49,11 +55,31 @@ REFUSED = (
         "a picture",
         "extract the text by OCR, and give it as plain text",
     ),
+    (
+        rb"\x04\x22\x4d\x18|\x1f\x9d|\xff\x06\x00\x00sNaPpY",
+        "a file compressed by lz4, compress or snappy",
+        "decompress it, or compress it with gzip or zstd",
+    ),
+    (
+        rb"ID3[\x02-\x04]|RIFF.{4}(?:WAVE|AVI )|.{4}ftyp|OggS\x00|fLaC|\x1aE\xdf\xa3",
+        "sound or a film",
+        "transcribe it, and give the transcript as plain text",
+    ),
+    (
+        rb"BEGIN:V(?:CALENDAR|CARD)\b",
+        "a calendar or a list of contacts (.ics, .vcf)",
+        "write the texts as JSON lines or CSV",
+    ),
     (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
     (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of the pages as JSON lines"),
     (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
     (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
     (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
+    (
+        rb"\s*1[.:] [^\n]*(?:\n[^\n]+){0,9}?\b(?:19|20)[0-9]{2}\b[^\n]*;.{0,20000}?\bPMID: [0-9]{1,8}\b",
+        "a list of PubMed as abstracts or summaries",
+        "save it in the format PubMed (.nbib)",
+    ),
     (rb"\s*<RECORD 1>", "Engineering Village plain text", _AS_RIS),
     (
         rb"\s*(?:SE|HD)[ \t]+[^\n]*\n(?:[^\n]*\n){0,20}?WC[ \t]+[0-9][^\n]*words",
@@ -76,7 +102,10 @@ REFUSED = (
         "export the quotations as a spreadsheet",
     ),
     (
-        rb"(?:#[^\n]*\n)*1\t" + 2 * _CELL + _WORD_CLASS,
+        rb"(?:#[^\n]*\n)*(?:1-[0-9]+\t[^\n]*\n)?1\t"
+        + 2 * _CELL
+        + _WORD_CLASS
+        + rb"|# global\.columns =|-DOCSTART- ",
         "text annotated with grammar, one word per line (CoNLL-U)",
         _AS_TEXTS,
     ),
@@ -86,20 +115,52 @@ REFUSED = (
         _AS_TEXTS,
     ),
     (
+        rb"\s*(?:[^\s/]+/[A-Za-z$*.,:;'`-]{1,8}\s+){8}|\s*\((?:ROOT|TOP|\s*\(\s*[A-Z]+)\s*\([A-Z]",
+        "text annotated with grammar",
+        _AS_TEXTS,
+    ),
+    (
+        rb"(?:#[^\n]*\n|\s)*(?:@(?:prefix|base)\s[^\n]*<|<[a-z]+:[^\s<>]+> <[a-z]+:[^\s<>]+> [<\"_])",
+        "RDF (Turtle, N-Triples)",
+        _AS_TEXTS,
+    ),
+    (
+        rb'\s*\{.*?"tokenPosCount"\s*:\s*\{',
+        "extracted features of HathiTrust",
+        'write the counts of each volume as JSON lines: {"id": ..., "unigramCount": {"word": 2}}',
+    ),
+    (rb"\x1e\s*\{", "a JSON text sequence", "delete the record separators (tr -d '\\036')"),
+    (
+        rb"={20,}\r?\nGuild: [^\n]*\n|[0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]+From [^\n]+:",
+        "plain text of a chat (Discord, Zoom)",
+        "export it as JSON or CSV, or write the messages as JSON lines",
+    ),
+    (
+        rb'"[^"\n]*"(?: "[^"\n]*")+\r?\n"[^"\n]*" (?:["0-9.-]|NA\b)',
+        "a table of R with blanks between columns",
+        "write it with write.csv",
+    ),
+    (
+        rb"\s*\|[^\n]*\|[ \t]*\r?\n[ \t]*\|[\s:|-]*---[\s:|-]*\|",
+        "a table in Markdown",
+        "save it as CSV",
+    ),
+    (
         rb"(?:---[^\n]*\n)?- [A-Za-z_]\w*:(?: [^\n]*)?\n  [A-Za-z_]\w*:",
         "YAML",
         "convert it to JSON lines",
     ),
     (rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b", "ProQuest plain text", _AS_RIS),
     (
-        rb"(?:\s|%[^\n]*\n)*\\documentclass\b",
-        "a LaTeX document",
-        "extract the text (pandoc -t plain)",
+        rb"(?:\s|%[^\n]*\n)*\\(?:documentclass|begin|section|chapter|maketitle)\b|%!PS",
+        "a LaTeX or PostScript document",
+        "extract the text (pandoc -t plain, ps2txt)",
     ),
     (
-        rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[01]\s*\n[0-9:]{8}[,.][0-9]{3} -->"
-        rb"|\[Script Info\]|[0-9]:[0-9:]{5}\.[0-9]{3},[0-9]:[0-9:]{5}\.[0-9]{3}\s)",
-        "subtitles (.srt, .vtt, .ass, .sbv)",
+        rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[0-9]{1,5}\s*\n[0-9:]{8}[,.][0-9]{3} -->"
+        rb"|\[Script Info\]|(?:\[[a-z]+:[^\n]*\]\r?\n)*\[[0-9]{2}:[0-9]{2}\.[0-9]{2}\]"
+        rb"|[0-9]:[0-9:]{5}\.[0-9]{3},[0-9]:[0-9:]{5}\.[0-9]{3}\s)",
+        "subtitles (.srt, .vtt, .ass, .sbv, .lrc)",
         "extract the text without the time stamps",
     ),
     (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save the text as plain text"),
@@ -109,8 +170,8 @@ REFUSED = (
         "save it as plain text (.txt, UTF-8)",
     ),
     (
-        rb"PK\x03\x04.{26}mimetypeapplication/epub",
-        "a book (.epub)",
+        rb"PK\x03\x04.{26}mimetypeapplication/epub|.{60}BOOKMOBI",
+        "a book (.epub, .mobi)",
         "extract the text (pandoc -t plain)",
     ),
     (rb"PK\x03\x04", "a zip archive", "unpack it and give the files"),
@@ -137,5 +198,15 @@ REFUSED = (
         "a pickle is never loaded, because it can run code: save counts with "
         "scipy.sparse.save_npz, or texts as JSON lines",
     ),
-    (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
+    (
+        rb"\xff\xfe|\xfe\xff|(?:[\t\n\r -~]\x00){8}|(?:\x00[\t\n\r -~]){8}",
+        "UTF-16 text",
+        "give --encoding utf-16 (utf-16-le if it has no byte-order mark), or convert it to UTF-8",
+    ),
+    (
+        rb"\s*<(?!/?%b\b)[A-Za-z][\w:.-]*(?:\s[^<>]*)?>(?:\s*\n\s*)?<[A-Za-z!/]" % _HTML
+        + rb"|\s*<[\w:.-]+\s[^<>]*\bxmlns[:=]",
+        "XML or SGML",
+        _AS_TEXTS,
+    ),
 )

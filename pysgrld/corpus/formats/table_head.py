@@ -114,11 +114,14 @@ def _is_table(text: str, delimiter: str) -> bool:
         names.pop()
     plain = plain_names(names)
     usual = _USUAL.intersection(plain)
-    if len(names) < 2 or not all(plain) or any(plain.count(name) > 1 for name in NAMES):
+    # R and pandas write no name above the names of rows.
+    if len(names) < 2 or not all(plain[1:]) or any(plain.count(name) > 1 for name in NAMES):
         return False
     if any((len(name) > _LONGEST and n_usual < 2) or name.isdigit() for name in names):
         return False
-    if any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
+    if all(len(record) == len(names) + 1 for record in records[1:]):
+        names = ["", *names]  # R writes the names of rows without a name in the header
+    elif any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
         return False
     if len(usual) > 1 or (usual & frozenset(NAMES) and len(records) > _FEW):
         return True

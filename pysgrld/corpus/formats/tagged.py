@@ -194,7 +194,7 @@ def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
         for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
             number = source.line + 1 + offset
             try:
-                yield number, line.decode("utf-8").rstrip("\r")
+                yield number, line.decode("utf-8").rstrip("\r").removeprefix("\ufeff")
             except UnicodeDecodeError:
                 raise CorpusError(
                     undecodable(context.options.encoding), source.label, number

@@ -91,6 +91,9 @@ def record_name(head: bytes) -> str | None:
             records.setdefault((len(path), name), []).append(len(fields))
     if "rdf" in order or (events and name_of(events[0][1]) == "RDF"):
         return "RDF"
+    root = name_of(events[0][1]).lower() if events else ""
+    if root == _USUAL[0] and not order[root]:
+        return root  # the file has one record
     usual = next((name for name in _USUAL if order[name]), None)
     if usual is not None:
         return usual
