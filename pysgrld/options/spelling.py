@@ -40,6 +40,8 @@ _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 #: Unicode categories of combining marks, without enclosing ones.
 _MARKS = ("Mn", "Mc")
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
+#: Pattern of the letter i with a dot above of its own.
+_DOTS = re.compile("i\u0307+")
 
 
 def visible(text: str) -> str:
@@ -60,8 +62,8 @@ def visible(text: str) -> str:
 def fold(text: str) -> str:
     """Return a text in the spelling of vocabularies: lower case, in Unicode normal form C.
 
-    The dot above that casefolding makes of the Turkish İ is left out, so that İstanbul is the word
-    istanbul. Zero-width spaces become blanks.
+    The dot above that casefolding makes of the Turkish İ is left out before other marks are
+    composed, so that İstanbul is the word istanbul. Zero-width spaces become blanks.
 
     Parameters
     ----------
@@ -74,8 +76,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFC", visible(text)).casefold()
-    return unicodedata.normalize("NFC", text).replace("i\u0307", "i")
+    text = unicodedata.normalize("NFC", visible(text)).replace("\u0130", "i").casefold()
+    return unicodedata.normalize("NFC", _DOTS.sub("i", text))
 
 
 def is_left_out(character: str) -> bool:

@@ -33,8 +33,10 @@ def folded(text: str) -> str:
         for c in text
         if c not in INVISIBLE and not (c > "\x7f" and unicodedata.category(c) == "Me")
     )
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
-    return text.replace("i\u0307", "i")
+    text = unicodedata.normalize("NFC", seen).replace("\u0130", "i").casefold()
+    while "i\u0307" in text:
+        text = text.replace("i\u0307", "i")
+    return unicodedata.normalize("NFC", text)
 
 
 def tokens(text: str) -> list[str]:

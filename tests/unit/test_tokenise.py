@@ -80,6 +80,22 @@ def test_invisible_characters_are_no_part_of_a_word_and_separate_none(invisible)
     assert bags(texts) == [{"information": 1}, {"information": 1}, {}]
 
 
+def test_a_dotted_capital_i_with_a_further_mark_loses_its_dot_and_keeps_the_mark():
+    """Red with: the dot left out after normal form C, which depends on the order of marks."""
+    marks = [chr(c) for c in range(0x300, 0x346)]
+    texts = [
+        f"{letter}{a}{b}stan"
+        for letter in ("\u0130", "I\u0307", "i\u0307")
+        for a in ("", "\u0307", "\u0334")
+        for b in marks
+    ]
+    assert bags(texts) == [expected(text) for text in texts]
+    assert bags(["\u0130\u0334stan", "\u0130\u0301stan"]) == [{"i\u0334stan": 1}, {"\u00edstan": 1}]
+    for text in texts:
+        word = characters.fold(text)
+        assert characters.fold(word) == word == unicodedata.normalize("NFC", word)
+
+
 def test_the_zero_width_space_separates_words():
     assert bags(["mice\u200bsleep"]) == [{"mice": 1, "sleep": 1}]
 
