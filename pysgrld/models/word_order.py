@@ -27,6 +27,8 @@ FREX, RELEVANCE = 0.5, 0.6
 #: target size of a copy in elements.
 _TOGETHER, _FEW, _CELLS = 16, 2, 2_000_000
 _TINY = 1e-12
+#: `_WORDS`: number of words of a block. `ALL`: the block of all words.
+_WORDS, ALL = 1 << 16, slice(None)
 
 
 class WordOrder(NamedTuple):
@@ -136,29 +138,32 @@ class WordScorer:
         self, phi: Floats, k: int, order: WordOrder, tokens: int, totals: WordTotals | None = None
     ) -> None:
         self.order, self._phi, self._k = order, phi, k
+        self._totals, self._independent = totals, tokens / k
+        self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
             # Copies by topic make the sum equal in both layouts of phi.
-            for part in in_parts(phi, k):
-                self._total += part.sum(axis=0)
-        self._total = np.maximum(self._total, 1e-300)
-        repetition = 1.0 if totals is None else totals.repetition
-        self._independent = tokens / k / np.minimum(repetition, REPETITION)
-        self._shares = self._total / k
-        if totals is not None:
-            self._shares = totals.occurrences / max(1, totals.occurrences.sum())
+            for words in _blocks(phi):
+                for part in in_parts(phi[words], k):
+                    self._total[words] += part.sum(axis=0)
+        np.maximum(self._total, 1e-300, out=self._total)
 
-    def scores(self, p: Doubles) -> Doubles:
-        """Return the scores of all words, (V,), in a topic with word probabilities p, (V,)."""
-        scores: Doubles = p
+    def scores(self, p: Doubles, words: slice = ALL) -> Doubles:
+        """Return the scores of words, (n,), in a topic with probabilities p, (n,), of these words."""
+        scores, totals = p, self._totals
         if self.order.name == "distinctive":
-            n = self._independent
-            scores = p * (n * p + ADDED / self._k) / (n * self._total + ADDED)
+            block = None if totals is None else WordTotals(*(row[words] for row in totals))
+            repetition = 1.0 if block is None else block.repetition
+            n = self._independent / np.minimum(repetition, REPETITION)
+            scores = p * (n * p + ADDED / self._k) / (n * self._total[words] + ADDED)
         elif self.order.name == "frex":
-            exclusive = FREX / _quantiles(p / self._total)
+            exclusive = FREX / _quantiles(p / self._total[words])
             scores = 1.0 / (exclusive + (1.0 - FREX) / _quantiles(p))
         elif self.order.name == "relevance":
-            usual = log(np.maximum(self._shares, _TINY))
+            shares = self._total[words] / self._k
+            if totals is not None:
+                shares = totals.occurrences[words] / self._tokens
+            usual = log(np.maximum(shares, _TINY))
             scores = log(np.maximum(p, _TINY)) - (1.0 - self.order.weight) * usual
         return scores
 
@@ -167,19 +172,56 @@ class WordScorer:
 
         Words of equal score are ordered by their probability, and then by their number.
         """
-        scores, n = self.scores(p), min(n, len(p))
-        if n == 0:
-            return np.empty(0, np.int64)
-        ids = np.flatnonzero(scores >= np.partition(scores, len(p) - n)[len(p) - n])
-        first: Int64s = ids[np.lexsort((ids, -p[ids], -scores[ids]))[:n]]
-        return first
+        first = FirstWords(1, min(n, len(p)))
+        first.add(0, ALL, p, self.scores(p))
+        ids: Int64s = first.ids[0]
+        return ids
 
     def first_words(self, n: int) -> Int64s:
         """Return the ids of the first n words of each topic, (K, n); all V words if V is less."""
         if self.order.name == "probable":
             return top_words(self._phi[:, : self._k], n)
-        parts = in_parts(self._phi, self._k)
-        return np.stack([self.first(p, n) for part in parts for p in part])
+        first = FirstWords(self._k, min(n, len(self._phi)))
+        # FREX compares a word with all words
+        size = len(self._phi) if self.order.name == "frex" else _WORDS
+        for words, topic, p in by_block(self._phi, self._k, size):
+            first.add(topic, words, p, self.scores(p, words))
+        return first.ids
+
+
+class FirstWords:
+    """The first n words of each topic, by score, then by probability, then by id.
+
+    Words are added in blocks, because copies of all words take much memory.
+
+    Parameters
+    ----------
+    k : int
+        Number of topics.
+    n : int
+        Number of words to keep for each topic.
+    """
+
+    def __init__(self, k: int, n: int) -> None:
+        self._n = n
+        self._ids = [np.empty(0, np.int64) for _ in range(k)]
+        self._keys = [np.empty((2, 0)) for _ in range(k)]
+
+    def add(self, topic: int, words: slice, p: Doubles, scores: Doubles | None = None) -> None:
+        """Add the probabilities and scores of a block of words; the default score is p."""
+        scores, n = p if scores is None else scores, min(self._n, len(p))
+        if n == 0:
+            return
+        best = np.flatnonzero(scores >= np.partition(scores, len(p) - n)[len(p) - n])
+        ids = np.concatenate([self._ids[topic], (words.start or 0) + best])
+        keys = np.concatenate([self._keys[topic], [-p[best], -scores[best]]], axis=1)
+        order = np.lexsort((ids, *keys))[: self._n]
+        self._ids[topic], self._keys[topic] = ids[order], keys[:, order]
+
+    @property
+    def ids(self) -> Int64s:
+        """Ids of the first words of each topic, (K, n)."""
+        return np.array(self._ids, np.int64).reshape(len(self._ids), self._n)
 
 
 def top_words(phi: Floats, n: int) -> Int64s:
@@ -191,14 +233,10 @@ def top_words(phi: Floats, n: int) -> Int64s:
     n : int
         Number of words; all words are returned if V is less.
     """
-    n = min(n, len(phi))
-    found = np.empty((phi.shape[1], n), np.int64)
-    for topics in _parts(phi, phi.shape[1]):  # Parts avoid a copy of all topics.
-        some = np.negative(phi[:, topics].T, order="C")
-        words = np.argpartition(some, n - 1, axis=1)[:, :n]
-        order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
-        found[topics] = np.take_along_axis(words, order, axis=1)
-    return found
+    first = FirstWords(phi.shape[1], min(n, len(phi)))
+    for words, topic, p in by_block(phi, phi.shape[1]):
+        first.add(topic, words, p)
+    return first.ids
 
 
 def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
@@ -226,6 +264,27 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     return values
 
 
+def by_block(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, int, Doubles]]:
+    """Yield a block of words, a topic, and the probabilities of these words in the topic.
+
+    Parameters
+    ----------
+    phi : (V, K or more)
+    k : int
+        Topics K; further columns are padding.
+    size : int
+        Maximum number of words in a block.
+
+    Yields
+    ------
+    slice, int, (n,) float64
+        The next probabilities replace them.
+    """
+    for words in _blocks(phi, size):
+        topics = (p for part in in_parts(phi[words], k) for p in part)
+        yield from ((words, topic, p) for topic, p in enumerate(topics))
+
+
 def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
     """Yield a few topics at a time, as contiguous copies, (n, V) float64.
 
@@ -246,6 +305,10 @@ def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
         copy = copy if len(copy) == len(rows) else np.empty(rows.shape)
         copy[:] = rows
         yield copy
+
+
+def _blocks(phi: Floats, size: int = _WORDS) -> Iterator[slice]:
+    return (slice(first, first + size) for first in range(0, len(phi), size))
 
 
 def _parts(phi: Floats, k: int) -> Iterator[slice]:

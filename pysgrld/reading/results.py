@@ -228,7 +228,7 @@ class Results(KeptSamples):
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):
-                totals = self.word_totals()
+                totals = self.word_totals
         return self.fitted.word_scorer(phi, layer_index, order, totals)
 
     def coherence(
@@ -363,11 +363,11 @@ class Results(KeptSamples):
 
     def word_counts(self) -> Int64s | None:
         """Return the number of occurrences of each word in training, (V,), or None if unknown."""
-        totals = self.word_totals()
-        return None if totals is None else totals.occurrences
+        return None if self.word_totals is None else self.word_totals.occurrences
 
+    @cached_property
     def word_totals(self) -> WordTotals | None:
-        """Return occurrences of words in training and sums of squared counts; None if unknown."""
+        """Occurrences of words in training and sums of squared counts, or None if unknown."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.models.word_order import PROBABLE, in_parts
+from pysgrld.models.word_order import PROBABLE, FirstWords, by_block, in_parts, top_words
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import (
@@ -116,10 +116,7 @@ def terms(
     """
     k = len(sources[0].rows)
     even = np.full(k, 1.0 / k) if weights is None else weights
-    if signed:
-        chosen = [best(column, MOST) for column in columns(phi, k)]
-    else:
-        chosen = candidates(phi, even * tokens, counts)
+    chosen = list(top_words(phi[:, :k], MOST)) if signed else candidates(phi, even * tokens, counts)
     if needed is not None:
         chosen = [
             with_needed(phi[:, row], ids, needed_words)
@@ -173,22 +170,28 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
     list of (n,) int64
         Ids of each topic's words, the most probable first.
     """
-    word_ids = []
-    share = None if counts is None else counts / max(1, counts.sum())
-    for p, n_tokens in zip(columns(phi, len(tokens)), tokens, strict=True):
-        chosen = [best(p, MOST)]
-        if counts is not None and share is not None:
-            selected = np.flatnonzero((p * n_tokens >= USES) & (counts > 0))
-            for lam in LAMBDAS[:-1] if len(selected) else ():
-                chosen.append(selected[best(relevance(p[selected], share[selected], lam), MOST)])
-        ids = np.unique(np.concatenate(chosen))
-        word_ids.append(ids[np.lexsort((ids, -p[ids]))])
+    k, word_ids = len(tokens), []
+    probable = FirstWords(k, min(MOST, len(phi)))
+    used: list[list[Int64s]] = [[] for _ in range(k)]
+    for words, topic, p in by_block(phi, k):
+        probable.add(topic, words, p)
+        if counts is not None:
+            often = (p * tokens[topic] >= USES) & (counts[words] > 0)
+            used[topic].append(words.start + np.flatnonzero(often))
+    total = 1 if counts is None else max(1, counts.sum())
+    for topic, ids in enumerate(probable.ids):
+        chosen, selected = [ids], np.concatenate([ids[:0], *used[topic]])
+        if counts is not None and len(selected):
+            p, share = phi[selected, topic].astype(np.float64), counts[selected] / total
+            for lam in LAMBDAS[:-1]:
+                chosen.append(selected[best(relevance(p, share, lam), MOST)])
+        word_ids.append(with_needed(phi[:, topic], *chosen))
     return word_ids
 
 
-def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
-    """Return the union of a topic's word ids and the needed ids, most probable first."""
-    union = np.union1d(ids, needed)
+def with_needed(p: Floats, *ids: Int64s) -> Int64s:
+    """Return the union of word ids of a topic with probabilities p, most probable first."""
+    union = np.unique(np.concatenate(ids))
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
 
@@ -234,7 +237,7 @@ def best(values: Doubles, n: int) -> Int64s:
 def masses(phi: Floats, weights: Doubles) -> Doubles:
     """Return the probability of each word in the corpus, from all topics, (V,); it is above 0."""
     topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
-    return np.maximum(topic_masses, 1e-30)
+    return np.maximum(topic_masses, 1e-30, out=topic_masses)
 
 
 class Words(NamedTuple):
@@ -288,15 +291,10 @@ def words_shown(
         Whether topics are directions, which have no share of a word's uses.
     """
     even = np.full(k, 1.0 / k) if weights is None else weights
-    if counts is not None:
-        often = counts.astype(np.float64)
-    else:
-        often = -np.arange(len(phi), dtype=np.float64) if signed else masses(phi, even)
-    order = np.lexsort((np.arange(len(often)), -often))
-    keep = np.zeros(len(often), bool)
-    keep[order[:most]] = True
-    keep[needed] = True
-    ids = order[keep[order]]
+    often: Int64s | Doubles
+    often = counts if counts is not None else -np.arange(len(phi)) if signed else masses(phi, even)
+    ids = np.union1d(greatest(often, most), needed)
+    ids = ids[np.lexsort((ids, -often[ids]))]
     total = np.zeros(len(ids), np.int64) if counts is None else counts[ids]
     n, topics, shares = np.zeros(len(ids), np.int64), [], []
     for begin in range(0, 0 if signed else len(ids), _ROWS):
@@ -318,6 +316,17 @@ def words_shown(
         np.concatenate(topics) if topics else np.empty(0, np.int64),
         np.concatenate(shares) if shares else np.empty(0),
     )
+
+
+def greatest(values: Int64s | Doubles, n: int) -> Int64s:
+    """Return the indices of the n greatest values, ascending; of equal values, the first ones."""
+    if n >= len(values):
+        return np.arange(len(values))
+    if n <= 0:
+        return np.empty(0, np.int64)
+    least = np.partition(values, len(values) - n)[len(values) - n]
+    above = np.flatnonzero(values > least)
+    return np.union1d(above, np.flatnonzero(values == least)[: n - len(above)])
 
 
 # ---- seed words

@@ -186,7 +186,10 @@ def digest_of_counts(counts: WordTotals) -> str:
     str
         64 hexadecimal digits.
     """
-    return hashlib.sha256(np.stack(counts).astype("<i8").tobytes()).hexdigest()
+    digest = hashlib.sha256()
+    for row in counts:  # one after the other: a copy of both takes 16 bytes per word
+        digest.update(np.ascontiguousarray(row, "<i8").data)
+    return digest.hexdigest()
 
 
 def store_word_counts(run: Path, counts: WordTotals) -> None:

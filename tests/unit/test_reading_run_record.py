@@ -37,7 +37,7 @@ def test_word_counts_that_were_edited_are_refused_until_a_start_writes_them_agai
         Results(run, 1).word_counts()
     np.save(path, counts[:, ::-1])
     train_here(run.parent)
-    np.testing.assert_array_equal(Results(run, 1).word_totals(), counts)
+    np.testing.assert_array_equal(Results(run, 1).word_totals, counts)
 
 
 def test_held_out_documents_that_are_gone_are_written_again_by_a_start(run):

@@ -1,15 +1,18 @@
 """Words of topics: which are shown, their intervals, and shares of uses, against plain NumPy."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pysgrld.models.samples import top_word_sample
+from pysgrld.models.word_order import DISTINCTIVE, WordScorer
 from pysgrld.reading.intervals import bounds, effective_sizes
 from pysgrld.report import topic_words as module
 from pysgrld.report.sample_pass import ChainOfTopics
 from pysgrld.report.topic_words import automatic, candidates, relevance, terms, words_shown
+from pysgrld.types import WordTotals
 
 V, K, TOKENS = 400, 5, 5000
 
@@ -179,3 +182,33 @@ def test_further_words_of_topics_are_described_too():
         assert set(needed[k]) <= set(ids)
         assert len(set(ids)) == len(ids)
         assert (np.diff(phi[ids, k]) <= 0).all()
+
+
+def test_words_of_many_are_chosen_without_copies_of_them():
+    """Choosing words takes at most 24 bytes per word of the vocabulary.
+
+    Red with: copies of a topic or of its scores (47 to 56 bytes), or an order of all words (32).
+    """
+    words, k = 400_000, 2
+    rng = np.random.default_rng(1)
+    phi = rng.random((words, k), np.float32)
+    phi /= phi.sum(axis=0)
+    counts = rng.integers(1, 9, words)
+    totals, even = WordTotals(counts, counts), np.full(k, 1 / k)
+
+    def first():
+        return WordScorer(phi, k, DISTINCTIVE, 10 * words, totals).first_words(30)
+
+    def chosen():
+        return candidates(phi, even * words, counts)
+
+    def shown():
+        return words_shown(phi, even, counts, np.arange(9), 5_000, k, signed=False)
+
+    for choose in (first, chosen, shown):
+        tracemalloc.start()
+        try:
+            choose()
+            assert tracemalloc.get_traced_memory()[1] < 24 * words, choose
+        finally:
+            tracemalloc.stop()
