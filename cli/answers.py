@@ -86,7 +86,7 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
     head: dict[str, Any] = {
         "run": results.place,
         "layer": layer_index + 1,
-        "interval_of": "posterior" if spread.faithful else "draws",
+        **spread.sense,
         "width": spread.width,
     }
     names = names_of(results, layer_index) | (results.labels if layer_index == 0 else {})

@@ -193,7 +193,7 @@ def command(
                     "clusters": cluster,
                     "likeness": effects.likeness and effects.likeness._asdict(),
                     "interval": 0.9,
-                    "interval_of": "posterior" if spread.faithful else "draws",
+                    **spread.sense,
                     "comparisons": [
                         _record(comparison, order, names) for comparison in effects.compared
                     ],

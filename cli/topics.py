@@ -270,7 +270,7 @@ def command(
                     "layer": layer_index + 1,
                     "word_order": str(results.word_order),
                     "interval": SHARE,
-                    "interval_of": "posterior" if spread.faithful else "draws",
+                    **spread.sense,
                     "noise": spread.noise,
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,

@@ -6,7 +6,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pysgrld.estimators import notebook
 from pysgrld.estimators.base import Estimator, is_whole
 from pysgrld.estimators.words import UNNAMED, names_in
 from pysgrld.models.word_order import WordOrder, parse_order
-from pysgrld.reading.intervals import Interval, interval
+from pysgrld.reading.intervals import Interval, interval, sense_of
 from pysgrld.types import Array, Doubles, Int64s
 
 if TYPE_CHECKING:
@@ -26,6 +26,33 @@ if TYPE_CHECKING:
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
 #: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
+#: Populations for which intervals hold: other texts like the documents of `fit`, or these documents.
+POPULATIONS = ALIKE, THESE = "alike", "these"
+
+
+class KeptTopics(NamedTuple):
+    """Topics of all stored samples.
+
+    Attributes
+    ----------
+    draws : iterable of (K, V) float32
+    is_posterior : bool
+        True if the draws have the spread of the posterior.
+    exact : bool
+        True if the draws come from the chains of a Gibbs refinement, in turn.
+    population : str
+        "alike" if the draws are widened to hold for other texts like these, else "these".
+    """
+
+    draws: Iterable[Array] = ()
+    is_posterior: bool = False
+    exact: bool = False
+    population: str = THESE
+
+    @property
+    def sense(self) -> dict[str, str]:
+        """Meaning of intervals of these draws."""
+        return sense_of(self.is_posterior, self.population)
 
 
 class Framed(Estimator):
@@ -48,14 +75,9 @@ class Framed(Estimator):
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
         """Return the ids of the first n words of each topic, (K, n), in the given word order."""
 
-    def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics (K, V) of all stored samples, and two facts about these samples.
-
-        The first is True if the samples are calibrated, which means that they have the spread
-        of the posterior. The second is True if the samples come from the chains of a Gibbs
-        refinement, in turn. This base class stores no samples.
-        """
-        return (), False, False
+    def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
+        """Return the topics of all stored samples. This base class stores no samples."""
+        return KeptTopics()
 
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
@@ -96,6 +118,18 @@ class Framed(Estimator):
         if not hasattr(self, "feature_names_in_"):
             return names
         return [f"{k} {name}" for k, name in enumerate(names)]
+
+    @property
+    def n_components_(self) -> int:
+        """Number of rows of ``components_``.
+
+        Raises
+        ------
+        NotFittedError
+            An `AttributeError`, before `fit`.
+        """
+        self._check_fitted()
+        return len(self.components_)
 
     @property
     def names_(self) -> list[str]:
@@ -209,7 +243,8 @@ class Framed(Estimator):
                 raise UsageError(f"topics: wanted numbers from 0 to {len(phi) - 1}, found {k!r}")
         if not is_whole(n, 1) or not chosen:
             raise UsageError("plot_topics needs at least one topic and one word")
-        top, bounds, faithful = self._top(phi, n, layer, wanted_order(order), intervals=True)
+        samples = self._kept_topics(layer)
+        top, bounds = self._top(phi, n, layer, wanted_order(order), samples)
         names = self._names(layer)
         panels = [
             notebook.Panel(
@@ -220,19 +255,18 @@ class Framed(Estimator):
             )
             for k in chosen
         ]
-        lines = "90 % interval" if faithful else "90 % of the draws"
+        lines = "90 % interval" if samples.is_posterior else "90 % of the draws"
         note = "" if bounds is None else f" (bars: mean; lines: {lines})"
         return notebook.picture(panels, self.entry + note)
 
     def _top(
-        self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
-    ) -> tuple[Int64s, Interval | None, bool]:
-        """Return first words, (K, n), their intervals, and True if the intervals are calibrated."""
+        self, phi: Array, n: int, layer: int, order: WordOrder | None, samples: KeptTopics
+    ) -> tuple[Int64s, Interval | None]:
+        """Return first words, (K, n), and their intervals."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
-        draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)
-        bounds = interval([[(sample[rows, top], uncensored) for sample in draws]], exact=exact)
-        return top, bounds, faithful
+        values = [(sample[rows, top], uncensored) for sample in samples.draws]
+        return top, interval([values], exact=samples.exact)
 
     def topics_frame(
         self,
@@ -242,6 +276,7 @@ class Framed(Estimator):
         *,
         intervals: bool = True,
         order: str | None = None,
+        population: str = ALIKE,
     ) -> pandas.DataFrame:
         """Return the first words of each topic as a pandas DataFrame with one row per word.
 
@@ -259,15 +294,20 @@ class Framed(Estimator):
             True to compute intervals; for a loaded run, this reads its samples from disk.
         order : str, optional
             The order of the words, as for `top_words`.
+        population : {"alike", "these"}
+            "alike" for intervals that hold for other texts like these, if a Gibbs refinement has
+            measured how they differ; "these" for intervals for these documents alone.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``topic``, ``rank`` (from 1), ``word`` and ``probability`` (for a direction
             ``entry``), in the order of the words. If at least 20 posterior samples are kept
-            (``keep_samples``), also ``low`` and ``high``: 90 % of the samples lie between them.
-            ``attrs["interval_of"]`` is then "posterior" if these are calibrated credible intervals,
-            else "draws". See docs/python.md, "Intervals and draws".
+            (``keep_samples``), also ``low`` and ``high``, the 5 % and 95 % quantiles of the draws,
+            with distances from the mean that allow for the number of draws and the population.
+            ``attrs["interval_of"]`` is then "posterior" for credible intervals, else "draws", and
+            ``attrs["population"]`` the population for which they hold: "alike" or "these". See
+            docs/python.md, "Intervals and draws".
 
         Raises
         ------
@@ -275,14 +315,19 @@ class Framed(Estimator):
             A `ValueError`, before `fit`.
         UsageError
             A `ValueError`: pandas is not installed, ``vocabulary`` does not have V words, or the
-            layer or order does not exist.
+            layer, order or population does not exist.
         """
         frame = library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
         chosen = wanted_order(order)
-        top, bounds, faithful = self._top(topics, n, layer, chosen, intervals=intervals)
+        if population not in POPULATIONS:
+            raise UsageError(
+                f"population: wanted one of {', '.join(POPULATIONS)}, found {population!r}"
+            )
+        samples = self._kept_topics(layer, population) if intervals else KeptTopics()
+        top, bounds = self._top(topics, n, layer, chosen, samples)
         table = {
             "topic": np.repeat(np.array(self._names(layer), dtype=object), top.shape[1]),
             "rank": np.tile(np.arange(1, top.shape[1] + 1), len(top)),
@@ -293,7 +338,7 @@ class Framed(Estimator):
             table |= {"low": bounds.low.ravel(), "high": bounds.high.ravel()}
         table_frame = frame(table)
         if bounds:
-            table_frame.attrs["interval_of"] = "posterior" if faithful else "draws"
+            table_frame.attrs |= samples.sense
         return table_frame
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:

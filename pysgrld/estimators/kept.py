@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -17,10 +17,10 @@ from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError, UsageError, plural
-from pysgrld.estimators.dataframes import Framed, library
+from pysgrld.estimators.dataframes import ALIKE, THESE, Framed, KeptTopics, library
 from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.words import UNNAMED
-from pysgrld.models.fitted import Fitted
+from pysgrld.models.fitted import Fitted, evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.models.word_order import WordOrder
@@ -179,6 +179,10 @@ class KeptModel(Framed):
         posterior.chain.restore(record.step, record.arrays)
         # The history of scores is cleared, because no document is scored any more.
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
+        # Draws of a refinement are of topics that training leaves. Other samples are read from disk.
+        most = 0 if self._fitted().exact else self._most_samples(record.options, record.words)
+        steps = evenly_spaced(np.array(list(self._samples), np.int64), most) if most else []
+        self._samples = {int(step): self._samples[int(step)] for step in steps}
         self._posterior = posterior
         del self._kept
 
@@ -233,7 +237,7 @@ class KeptModel(Framed):
         UsageError
             A `ValueError`, if no sample is kept, or the layer does not exist.
         """
-        topics = list(self._kept_topics(layer)[0])
+        topics = list(self._kept_topics(layer).draws)
         if not topics:
             raise UsageError(NO_SAMPLE)
         return np.stack(topics)
@@ -244,14 +248,16 @@ class KeptModel(Framed):
             return int(self.keep_samples)
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
-    def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return the topics of all stored samples, and two facts, as `Framed._kept_topics` does."""
+    def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
+        """Return the topics of all stored samples, widened for a population if this is possible."""
         layer_index, fitted = self._at(layer), self._fitted()
+        widens = population == ALIKE and fitted.population is not None
         rows = (
-            fitted.rows_of(fitted.like_these(step, sample), layer_index)
+            fitted.rows_of(fitted.like_these(step, sample) if widens else sample, layer_index)
             for step, sample in self._samples.items()
         )
-        return rows, fitted.faithful, fitted.exact is not None
+        exact = fitted.exact is not None
+        return KeptTopics(rows, fitted.faithful, exact, ALIKE if widens else THESE)
 
     def _at(self, layer: int) -> int:
         """Convert a layer number that counts from 1 to an index that counts from 0."""
@@ -329,7 +335,7 @@ class KeptModel(Framed):
                 )
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)
-        draws = list(self._kept_topics(layer)[0]) or [mean]
+        draws = list(self._kept_topics(layer).draws) or [mean]
         effects = estimated(
             EffectRequest(
                 formula,

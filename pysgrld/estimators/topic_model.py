@@ -321,10 +321,12 @@ class TopicModel(TopicTables, Transformer):
 
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; if a posterior sample is due, take the sample and possibly store it."""
-        posterior, self._stage = self._posterior, None
+        posterior, stage, self._stage = self._posterior, self._stage, None
         # In partial_fit, the caller gives the minibatch, which may repeat documents.
         if batch is not None:
             self._word_counts = self._measures = None
+            if stage is not None:  # Draws of the refinement are of topics that training leaves.
+                self._samples = {}
         chain = posterior.chain
         chain.advance(batch)
         if not posterior.due:

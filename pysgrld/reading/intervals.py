@@ -56,6 +56,11 @@ class Spread(NamedTuple):
     stretch: float | None = None
 
     @property
+    def sense(self) -> dict[str, str]:
+        """Meaning of the intervals, as for `sense_of`."""
+        return sense_of(self.faithful, "these" if self.stretch is None else "alike")
+
+    @property
     def title(self) -> str:
         """Title of the intervals in a table, such as "90 % interval"."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
@@ -92,6 +97,25 @@ class Spread(NamedTuple):
             f"minibatch noise makes them about {self.width:.2g} times as wide as credible "
             f"intervals, and they may be off centre; for credible intervals, use {self.remedy}"
         )
+
+
+def sense_of(is_posterior: bool, population: str) -> dict[str, str]:
+    """Return the meaning of intervals, as in JSON output and in ``attrs`` of tables.
+
+    Parameters
+    ----------
+    is_posterior : bool
+        True for credible intervals, False for ranges of draws of another spread.
+    population : str
+        "alike" if the intervals hold for other texts like these, "these" if they hold for these
+        documents alone.
+
+    Returns
+    -------
+    dict of str to str
+        ``interval_of`` ("posterior" or "draws") and ``population``.
+    """
+    return {"interval_of": "posterior" if is_posterior else "draws", "population": population}
 
 
 def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Doubles]:

@@ -1,12 +1,17 @@
 """Topics and documents as DataFrames, and how a notebook shows a model."""
 
+import copy
 import pickle
+import re
 import sys
+from operator import attrgetter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import pysgrld
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.errors import UsageError
 from pysgrld.reading.results import Results
@@ -24,11 +29,16 @@ def fitted():
     ).fit(FRAME)
 
 
+@pytest.fixture(scope="module")
+def refined():
+    return LDA(3, minibatch=20, max_iter=20, holdout=0, exact_sweeps=400).fit(FRAME)
+
+
 def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     """Red with: quantiles of other words than those shown; samples that are not saved."""
     found = fitted.topics_frame(2)
     assert found.columns.tolist() == ["topic", "rank", "word", "probability", "low", "high"]
-    assert found.attrs == {"interval_of": "posterior"}
+    assert found.attrs == {"interval_of": "posterior", "population": "these"}
     assert found.topic.tolist() == [
         f"{k} {name}" for k, name in enumerate(fitted.names_) for _ in range(2)
     ]
@@ -47,10 +57,35 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     assert "low" not in again.topics_frame(2, intervals=False)
 
 
+def test_the_number_of_topics_is_an_attribute(fitted):
+    """Red with: a docstring that names ``n_components_``, which no model has."""
+    assert fitted.n_components_ == 3
+    assert not hasattr(LDA(3), "n_components_")
+
+
+def test_functions_that_read_runs_have_the_names_of_the_docs():
+    """Red with: a module under the name of a function, such as ``pysgrld.report``."""
+    text = Path(__file__, "../../../docs/python.md").resolve().read_text()
+    names = re.search(r"`([^\n]*)\n?[^\n]* read runs;", text)[0]
+    functions = [attrgetter(name)(pysgrld) for name in re.findall(r"`([a-z.]+)`", names)]
+    assert len(functions) == 3
+    assert all(map(callable, functions))
+
+
 def test_draws_that_minibatches_widen_are_not_called_the_posterior():
     """Red with: intervals that are called credible whatever the sampler."""
     lda = LDA(3, minibatch=2, warm_up=0, burn_in=0, max_iter=120, holdout=0, keep_samples=40)
-    assert lda.fit(FRAME).topics_frame(2).attrs == {"interval_of": "draws"}
+    assert lda.fit(FRAME).topics_frame(2).attrs == {"interval_of": "draws", "population": "these"}
+
+
+def test_a_table_states_the_population_of_its_intervals(refined):
+    """Red with: intervals for other texts that are called the posterior for these documents."""
+    wide, narrow = refined.topics_frame(2), refined.topics_frame(2, population="these")
+    assert wide.attrs == {"interval_of": "posterior", "population": "alike"}
+    assert narrow.attrs == {"interval_of": "posterior", "population": "these"}
+    assert (wide.high - wide.low).sum() > (narrow.high - narrow.low).sum()
+    with pytest.raises(UsageError, match="population: wanted one of alike, these, found 'all'"):
+        refined.topics_frame(2, population="all")
 
 
 def test_words_are_given_known_or_numbered(tmp_path):
@@ -146,13 +181,12 @@ def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
         )
 
 
-def test_topics_are_a_table_with_shares_names_and_coherence(fitted, tmp_path):
+def test_topics_are_a_table_with_shares_names_and_coherence(fitted, refined, tmp_path):
     """Red with: shares of other topics; measures that are lost by pickle, save or load."""
     table = fitted.summary_frame(2)
     assert table.columns.tolist() == ["topic", "name", "share", "low", "high", "coherence", "words"]
     np.testing.assert_allclose(fitted.shares_, 1 / 3, atol=0.02)
     assert table.low.isna().all()  # draws of the shares are those of a refinement
-    refined = LDA(3, minibatch=20, max_iter=20, holdout=0, exact_sweeps=400).fit(FRAME)
     bounds = refined.summary_frame()
     assert (bounds.low <= bounds.share + 1e-4).all()
     assert (bounds.share <= bounds.high + 1e-4).all()
@@ -174,6 +208,21 @@ def test_minibatches_leave_no_measures():
     assert lda.summary_frame().share.isna().all()
     with pytest.raises(AttributeError, match="which partial_fit does not keep"):
         lda.shares_  # noqa: B018
+
+
+@pytest.mark.parametrize("get", ["loaded", "pickled", "same"])
+def test_a_refined_model_that_continues_has_no_measures_of_former_topics(refined, get, tmp_path):
+    """Red with: shares, coherence, intervals or perplexity of the topics before `partial_fit`."""
+    lda = pickle.loads(pickle.dumps(refined)) if get == "pickled" else copy.deepcopy(refined)
+    if get == "loaded":
+        refined.save(tmp_path / "run")
+        lda = LDA.load(tmp_path / "run")
+        assert lda.summary_frame().low.notna().all()
+    lda.partial_fit(FRAME[:10])
+    for model in (lda, pickle.loads(pickle.dumps(lda))):
+        assert model.summary_frame()[["share", "low", "high", "coherence"]].isna().all(axis=None)
+        assert "low" not in model.topics_frame(2)
+        assert not hasattr(model, "perplexity_")
 
 
 def test_representative_documents_have_the_greatest_share_and_a_passage():
