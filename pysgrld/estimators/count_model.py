@@ -131,7 +131,7 @@ class CountModel(TopicModel):
         new = [word for word in names.tolist() if word not in old_words]
         if not new:
             return
-        phi, seen = self._fitted().over_words(self._draw, 0), self._seen
+        phi, seen, labels = self._fitted().over_words(self._draw, 0), self._seen, self._labels
         k, words = self._fitted().layers[0], np.array([*names_before.tolist(), *new], dtype=object)
         options = self._given() | {"topics": k, "minibatch": record.options.minibatch}
         total = int(self.total_samples)
@@ -139,7 +139,7 @@ class CountModel(TopicModel):
         nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
         self._begin(options, facts, nobody, np.arange(total), None, words)
         self._posterior.chain.begin_from(phi, np.full(k, record.tokens / k))
-        self._seen = seen
+        self._seen, self._labels = seen, labels
         self._finish()
 
     def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:

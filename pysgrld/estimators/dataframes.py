@@ -101,15 +101,22 @@ class Framed(Estimator):
             )
         return words
 
+    def _user_names(self, layer: int) -> dict[int, str]:
+        """Return the names of topics that come from the user, by row of the layer's topics."""
+        del layer
+        return {}
+
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
-        """Return topic names of three words each, or lda0, lda1, ... if words are unknown."""
+        """Return the user's names of topics, or else three words each; without words lda0, lda1, ..."""
         from pysgrld.report.topic_words import MOST, automatic
 
         phi = self._topics(layer)
         if vocabulary is None and not hasattr(self, "feature_names_in_"):
-            return [f"{type(self).__name__.lower()}{k}" for k in range(len(phi))]
-        first = self._first_words(phi, MOST, layer, None)
-        names = automatic(first, self._words(vocabulary), range(len(phi)))
+            names = {k: f"{type(self).__name__.lower()}{k}" for k in range(len(phi))}
+        else:
+            first = self._first_words(phi, MOST, layer, None)
+            names = automatic(first, self._words(vocabulary), range(len(phi)))
+        names |= self._user_names(layer)
         return [names[k] for k in range(len(phi))]
 
     def _names(self, layer: int = 1) -> list[str]:
@@ -133,7 +140,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """Names of the topics, each consisting of three words, as shown by ``sgmc topics --names``.
+        """Names of the topics: from ``set_names`` or ``seed_words``, or else three words each.
 
         Raises
         ------

@@ -7,7 +7,9 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -22,9 +24,12 @@ from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.words import UNNAMED
 from pysgrld.models.fitted import Fitted, evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.seeds import seed_names
 from pysgrld.models.table import model_of
 from pysgrld.models.word_order import WordOrder
 from pysgrld.options.option import Resolved
+from pysgrld.reading.former_topics import read_former_topics
+from pysgrld.reading.labels import LABELS, Label, labels_of, write_labels
 from pysgrld.reading.run_record import model_and_options, read_sample
 from pysgrld.run import RunDirectory
 from pysgrld.run.layout import read_word_counts, store_word_counts
@@ -144,6 +149,7 @@ class KeptModel(Framed):
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # totals over the documents of `fit`
     _seen: int  # number of documents in all minibatches of `partial_fit`
+    _labels: Mapping[int, Label] = MappingProxyType({})  # names of the lowest layer's topics
     _draw: Draw
 
     @property
@@ -207,6 +213,12 @@ class KeptModel(Framed):
         return as_rows(
             fitted.over_words(self._draw, layer_index), fitted.layers[layer_index], self.of_counts
         )
+
+    def _user_names(self, layer: int) -> dict[int, str]:
+        if layer != 1:
+            return {}
+        names = {k: label.name for k, label in self._labels.items()}
+        return seed_names(self._options) | names
 
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
         return self._fitted().first_words(phi.T, n, self._at(layer), order, self._word_counts)
@@ -429,6 +441,8 @@ class KeptModel(Framed):
         with run.lock():
             if self._word_counts is not None:
                 store_word_counts(run.path, self._word_counts)
+            if self._labels:
+                write_labels(run.path / LABELS, self._labels)
             for step, sample in self._samples.items():
                 run.samples.write(step, sample, model.fitted.sample_invariants)
             invariants = model.fitted.state_invariants
@@ -495,6 +509,12 @@ class KeptModel(Framed):
         if words != tuple(UNNAMED.format(i + 1) for i in range(len(words))):
             estimator.feature_names_in_ = np.array(words, dtype=object)
         estimator._finish()
+        # The names of a run that continues another belong to topics that have stayed the same.
+        if labels := labels_of(run.path, len(estimator.components_)):
+            fitted, draw = estimator._fitted(), estimator._draw
+            phi = partial(fitted.over_words, draw, 0)
+            former = read_former_topics(run.path, run.config, phi, fitted.layers[0])
+            estimator._labels = labels if former is None else former.names_that_stay(labels)
         return estimator
 
 

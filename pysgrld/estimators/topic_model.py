@@ -314,7 +314,7 @@ class TopicModel(TopicTables, Transformer):
         self._posterior = begin(options, stream, corpus, run_on, held_out, watched=watched)
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False
-        self._word_counts = self._measures = None
+        self._word_counts, self._measures, self._labels = None, None, {}
         if names is not None:
             self.feature_names_in_ = names
         self._check_lengths(documents)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pysgrld.estimators.kept import KeptModel, StoredSamples
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import interval
+from pysgrld.reading.labels import LONGEST, Label, tidy
 from pysgrld.reading.results import COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS, Results
 from pysgrld.types import Documents, Doubles, Int64s
 
@@ -45,6 +46,40 @@ class TopicTables(KeptModel):
 
     numbers = (*KeptModel.numbers, "measures")
     _measures: Measures | list[list[float] | None] | None = None
+
+    def set_names(self, names: Mapping[int, str]) -> Self:
+        """Name topics of the lowest layer, for tables, pictures and pages; `save` stores the names.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            Names by row of ``components_``. Other topics keep their names, such as ``{0: "taxes"}``.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: a topic does not exist, or a name is no text of 1 to 200 characters.
+        """
+        self._check_fitted()
+        k = len(self.components_)
+        for row, name in names.items():
+            if not is_whole(row, 0, k - 1):
+                raise UsageError(f"names: topics are 0 to {k - 1}, found {row!r}")
+            if not isinstance(name, str) or not 0 < len(tidy(name)) <= LONGEST:
+                raise UsageError(
+                    f"names: the name of topic {row} must be a text of 1 to {LONGEST} characters, "
+                    f"found {name!r}"
+                )
+        labels = {int(row): Label(tidy(name)) for row, name in names.items()}
+        self._labels = {**self._labels, **labels}
+        return self
 
     def _measure(self, documents: Documents, train: Int64s) -> None:
         """Compute the shares and the coherence of the topics on the training documents."""

@@ -72,6 +72,30 @@ def test_functions_that_read_runs_have_the_names_of_the_docs():
     assert all(map(callable, functions))
 
 
+def test_topics_have_the_names_that_the_user_gave(tmp_path):
+    """Red with: names that tables do not show, or that seeds, pickles, runs or new words lose."""
+    lda = LDA(3, burn_in=0, warm_up=0, max_iter=6, holdout=0, seed_words={"health": ["w0"]})
+    lda.fit(FRAME)
+    assert lda.names_[0] == "health"
+    lda.set_names({1: "  Taxes\n"})
+    lda.save(tmp_path / "run")
+    shown = topics_of(Results(tmp_path / "run", 1), 2, intervals=False)
+    assert {topic.id: topic.label for topic in shown} == {0: "health", 1: "Taxes", 2: None}
+    for model in (lda, pickle.loads(pickle.dumps(lda)), LDA.load(tmp_path / "run")):
+        assert model.names_[:2] == ["health", "Taxes"]
+        assert model.topics_frame(1).topic.tolist()[:2] == ["0 health", "1 Taxes"]
+        assert model.summary_frame().set_index("topic").name[1] == "Taxes"
+        assert model.get_feature_names_out().tolist()[1] == "1 Taxes"
+        assert model.partial_fit(FRAME[:9]).names_[1] == "Taxes"
+    for names, message in (
+        ({3: "a"}, "names: topics are 0 to 2, found 3"),
+        ({0: " "}, "the name of topic 0 must be a text of 1 to 200 characters, found ' '"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            lda.set_names(names)
+    assert lda.fit(FRAME).names_[1] != "Taxes"
+
+
 def test_draws_that_minibatches_widen_are_not_called_the_posterior():
     """Red with: intervals that are called credible whatever the sampler."""
     lda = LDA(3, minibatch=2, warm_up=0, burn_in=0, max_iter=120, holdout=0, keep_samples=40)
