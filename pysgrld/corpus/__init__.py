@@ -20,7 +20,7 @@ __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
 _MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
 
-if not TYPE_CHECKING:  # type checkers skip this branch, and so report unknown names
+if not TYPE_CHECKING:  # Type checkers skip this branch, and so report unknown names.
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

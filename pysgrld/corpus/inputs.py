@@ -269,7 +269,7 @@ def texts_of_folder(folder: Path) -> Folder:
     CorpusError
         If the folder is a run.
     """
-    from pysgrld.corpus.formats import slack  # imported here, because only folders need it
+    from pysgrld.corpus.formats import slack  # Only folders need this import.
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None

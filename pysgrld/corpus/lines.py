@@ -414,7 +414,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # a pipe may return fewer bytes than requested
+        head += chunk  # A pipe may return fewer bytes than requested.
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):

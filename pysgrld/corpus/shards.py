@@ -140,7 +140,8 @@ def build_shard(
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
     first, last = cuts(sizes, n_shards)[number - 1]
-    # Decide from the inputs of all shards, because one shard may have too few inputs.
+    # Decide from the inputs of all shards whether a document is a line or a file, because one
+    # shard may have too few inputs.
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 

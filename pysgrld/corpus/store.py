@@ -240,7 +240,7 @@ class Corpus:
         from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
-        # A sample does not record the number, because it omits no document.
+        # A sample does not record the number of documents read, because it omits no document.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)

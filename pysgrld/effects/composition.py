@@ -115,17 +115,17 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # columns are made orthogonal, so that single precision suffices even for a column of years
-        # next to a constant column
+        # Columns are made orthogonal, so that single precision suffices even for a column of years
+        # next to a constant column.
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # with very many documents, groups of documents have a common weight, which loses little
-        # accuracy
+        # With very many documents, groups of documents have a common weight, which loses little
+        # accuracy.
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
-        # in weighting 0, all weights are 1
+        # In weighting 0, all weights are 1.
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
@@ -151,7 +151,7 @@ class Regression:
                 .astype(np.float32)
                 for part in (self._design[positions], block)
             )
-            # the documents of a group are `number` positions apart
+            # The documents of a group are `number` positions apart.
             transposed = x.transpose(1, 2, 0)
             if self._weights is None or self._units is None:
                 weights = self._drawn(number)
@@ -179,7 +179,7 @@ class Regression:
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
-        # the ridge ensures a solution even if a weighting nearly omits a rare category
+        # The ridge ensures a solution even if a weighting nearly omits a rare category.
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
@@ -203,7 +203,7 @@ class Regression:
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
         """Return the results of `freedom` for a combination in the orthogonal basis (`turned`)."""
         n, p = self._number, self._design.shape[1]
-        if self._units is None:  # use blocks that fit into a processor's cache
+        if self._units is None:  # Use blocks that fit into a processor's cache.
             size = _CACHED
             parts = (self._design[a : a + size] @ way for a in range(0, n, size))
         else:

@@ -192,7 +192,7 @@ class Design:
             ends = numbers.min(), numbers.max()
         points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
         if (numbers == np.round(numbers)).all():
-            # if a column has only whole numbers, such as years, the points are whole, too
+            # If a column has only whole numbers, such as years, the points are whole, too.
             points = np.unique(np.round(points))
         return [float(point) for point in points]
 
@@ -356,7 +356,7 @@ def _named(factor: str) -> list[str]:
     plain = re.sub(r"`[^`]+`", "0", factor)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
-    except SyntaxError:  # the factor is a name that needs backticks; formulaic has removed them
+    except SyntaxError:  # The factor is a name that needs backticks; formulaic has removed them.
         return [factor]
     used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}

@@ -68,12 +68,12 @@ def convergence(draws: Doubles) -> Convergence:
     for begin in range(0, flat.shape[2], BLOCK):
         columns = flat[:, :, begin : begin + BLOCK]
         halves = _halves(columns)
-        with np.errstate(invalid="ignore"):  # infinity minus infinity correctly gives NaN
+        with np.errstate(invalid="ignore"):  # Infinity minus infinity correctly gives NaN.
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
-            # the quantile is one of the draws, so rounding cannot change which draws are at or
-            # below it
+            # The quantile is one of the draws, so rounding cannot change which draws are at or
+            # below it.
             below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
@@ -122,7 +122,7 @@ def _halves(draws: Doubles) -> Doubles:
 
 def _normal_scores(draws: Doubles) -> Doubles:
     """Rank-normalise draws: return normal quantiles of their ranks, with mean ranks for ties."""
-    # this import is here because it takes as long as the import of the estimators
+    # This import is here because it takes as long as the import of the estimators.
     from statistics import NormalDist
 
     flat = draws.reshape(-1, draws.shape[2])
@@ -136,7 +136,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # twice a mean rank (from 1) is a whole number, so a table can hold all quantiles
+    # Twice a mean rank (from 1) is a whole number, so a table can hold all quantiles.
     quantile = NormalDist().inv_cdf
     table = np.array(
         [
@@ -185,7 +185,7 @@ def _effective(draws: Doubles) -> Doubles:
     pairs = max(1, -(-(n - 2) // 2))
     even = rho[: 2 * pairs : 2]
     sums = even + rho[1 : 2 * pairs : 2]
-    # the sum ends at the first pair that is not positive, or else at the last pair
+    # The sum ends at the first pair that is not positive, or else at the last pair.
     stop = sums <= 0
     last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
     falling = np.minimum.accumulate(sums, axis=0)

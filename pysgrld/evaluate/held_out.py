@@ -60,7 +60,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     n, lengths = len(documents), documents.lengths
     n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
     n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
-    # check the lengths first, because arrays with one entry per token take much memory
+    # Check the lengths first, because arrays with one entry per token take much memory.
     check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
@@ -69,7 +69,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     ordinal = np.arange(len(token_doc)) - start[token_doc]
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
-    # the rank of a token is its position in a random order of the document's tokens
+    # The rank of a token is its position in a random order of the document's tokens.
     rank[np.lexsort((u, token_doc))] = ordinal
     held = rank < n_held_out[token_doc]
     keep = lengths >= 2

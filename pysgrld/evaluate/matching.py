@@ -119,8 +119,8 @@ def assign(similarity: Doubles) -> Int64s:
     """
     cost = similarity.max(initial=0.0) - np.asarray(similarity, np.float64)
     n = len(cost)
-    # start with dual variables for which no reduced cost is negative, and match each row with its
-    # best column if this column is free
+    # Start with dual variables for which no reduced cost is negative, and match each row with its
+    # best column if this column is free.
     v = cost.min(axis=0, initial=np.inf)
     u = (cost - v).min(axis=1, initial=np.inf)
     partner, owner = np.full(n, -1), np.full(n, -1)
@@ -145,7 +145,7 @@ def assign(similarity: Doubles) -> Int64s:
         for row in scanned[1:]:
             u[row] += reached - shortest[partner[row]]
         v[~open_] -= reached - shortest[~open_]
-        while True:  # reassign the columns along the augmenting path
+        while True:  # Reassign the columns along the augmenting path.
             i = int(before[j])
             owner[j] = i
             partner[i], j = j, partner[i]
@@ -214,7 +214,7 @@ def finders(common: Doubles) -> list[int]:
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # find the largest set of chains in which all pairs are similar
+        # Find the largest set of chains in which all pairs are similar.
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

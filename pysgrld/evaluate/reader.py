@@ -348,7 +348,7 @@ def topics_given(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    # for each token, this is the first token of the token's document
+    # For each token, this is the first token of the token's document.
     first = np.searchsorted(documents, documents)
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
@@ -357,7 +357,7 @@ def topics_given(
     for begin in range(0, len(rows), block):
         piece = slice(begin, begin + block)
         ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
-        # this is inverse transform sampling; with ">" instead of ">=", a topic of weight 0 is never
-        # drawn
+        # This is inverse transform sampling; with ">" instead of ">=", a topic of weight 0 is
+        # never drawn.
         z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

@@ -167,7 +167,7 @@ class Estimate(float):
             Number of each document's held-out tokens.
         """
         total = tokens.sum()
-        # if a token has probability 0, the perplexity is infinite and has no error
+        # If a token has probability 0, the perplexity is infinite and has no error.
         with np.errstate(invalid="ignore"):
             influence = -value / total * (logs - tokens * (logs.sum() / total))
         return cls(value, influence, (logs, tokens))
@@ -290,7 +290,7 @@ class Scorer(ABC):
         """Return the relative reduction of perplexity from one score to another, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
-        # the limit prevents an overflow if a checkpoint has a forged average
+        # The limit prevents an overflow if a checkpoint has a forged average.
         return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
     def figures(self) -> dict[str, float]:

@@ -92,7 +92,7 @@ def page(
     style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
-    policy = (  # allow only this style and this script, and nothing from other addresses
+    policy = (  # Allow only this style and this script, and nothing from other addresses.
         "default-src 'none'",
         *(("connect-src 'self'",) if loads else ()),
         f"script-src 'sha256-{of_script}'",
@@ -103,7 +103,7 @@ def page(
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
-    # the data are in script elements of types that browsers do not execute
+    # The data are in script elements of types that browsers do not execute.
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     data, later = [f'<script type="application/json" id="report">{text}</script>'], [""]

@@ -83,7 +83,7 @@ class PageServer(ThreadingHTTPServer):
                 raise OutputError(f"--port {port}: {reason}; choose another port") from None
             super().__init__((_HOST, 0), _Handler)
         port = self.server_address[1]
-        # browsers omit port 80 in the host name
+        # Browsers omit port 80 in the host name.
         self.hosts = {f"{name}:{port}" for name in (_HOST, "localhost")}
         if port == 80:
             self.hosts |= {_HOST, "localhost"}

@@ -245,7 +245,7 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
     marked: Iterator[tuple[_Place, _Mark]] = zip(places, marks, strict=True)
     greatest = max(text, default="")
     if greatest >= _FIRST_IDEOGRAPH:
-        marked = _apart(marked)  # words that are pairs of ideographs overlap
+        marked = _apart(marked)  # Words that are pairs of ideographs overlap.
     if greatest > "\uffff":
         # Number of UTF-16 units before each character that is shown.
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")

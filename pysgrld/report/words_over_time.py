@@ -62,7 +62,9 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         Maximum of n, the number of words of each topic.
     """
     fitted, slices = results.fitted, len(results.fitted.slices)
-    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]  # phi has the shape (T, K, V)
+    phi = fitted.in_slices(fitted.mean or fitted.current)[
+        :, topics
+    ]  # The array has the shape (T, K, V).
     n = min(most, phi.shape[2])
     peak = phi.max(axis=0)
     order = np.argsort(-peak, axis=1, kind="stable")[:, :n]
@@ -155,7 +157,9 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
     """Return a stored sample's probabilities of topics' words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
-    phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # phi has the shape (T, K, V)
+    phi = results.fitted.in_slices(
+        results.fitted.draw_of(sample)
+    )  # The array has the shape (T, K, V).
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
     return rows
 

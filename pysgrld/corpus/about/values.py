@@ -53,7 +53,7 @@ SHARE = 0.95
 #: Maximum number of values quoted in a log message.
 QUOTED = 5
 
-# blanks that separate groups of digits
+# Blanks that separate groups of digits.
 _BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")

@@ -181,7 +181,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         return content.encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # the parser may raise any error for a damaged file
+    except Exception as error:  # The parser may raise any error for a damaged file.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file",
@@ -299,7 +299,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
                 )
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # the parser may raise any error for a damaged file
+    except Exception as error:  # The parser may raise any error for a damaged file.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file", f"this is not a PDF, or it is damaged ({reason[:120]}); export it again"

@@ -71,7 +71,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         matrix = _matrix(file, source.label)
     except CorpusError:
         raise
-    except Exception as error:  # the library may raise any error for a damaged file
+    except Exception as error:  # The library may raise any error for a damaged file.
         raise _damaged(error, source.label) from None
     if context.options.vocab is not None:
         vocabulary, origin = find_words(source, context, matrix.words, matrix.documents)

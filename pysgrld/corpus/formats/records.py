@@ -246,7 +246,7 @@ def _below_titles(
             f"{label}: skipped {plural(place, 'row')} above the header (choose another header row "
             "with --header-line N)"
         )
-    is_metadata = context.wanted.text is None  # the first row of --metadata is a header
+    is_metadata = context.wanted.text is None  # The first row of --metadata is a header.
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: the first row looks like data, so columns are called column1, column2, ... "

@@ -339,7 +339,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     labels: list[str | None] = []
     ordered = column.kind in ("time", "integer", "real")
     if column.kind == "time":
-        for name, letters in _TIMES:  # take the shortest time span that gives at most sixty groups
+        for name, letters in _TIMES:  # Take the shortest time span that gives at most sixty groups.
             tail = "0s" if name == "decade" else ""
             labels = [None if v is None else f"{str(v)[:letters]}{tail}" for v in values]
             if len(set(labels) - {None}) <= MOST:
