@@ -19,7 +19,7 @@ lda = LDA(n_components=2, algo="gibbs", max_iter=1000, holdout=0).fit(texts)
 print(lda.topics_frame(4))  # the words of each topic, with intervals
 print(lda.documents_frame(texts).round(2))  # the share of each topic in each text
 
-new = ["stars and moon over an empty sea", "butter on bread", "a zebra"]
+new = ["stars and moon over an empty sea", "butter on bread", "a zebra at sea"]
 print(lda.transform(new).round(2))  # words that the model has never seen are left out
 
 lda.save("my-topics")  # a folder that `sgmc topics my-topics` reads, too

@@ -12,16 +12,17 @@ import os
 import re
 import sys
 import textwrap
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from pysgrld.errors import Log, NotFittedError, SgmcError, UsageError, no_log
+from pysgrld.errors import Log, NotFittedError, SgmcError, UnknownWordsWarning, UsageError, no_log
 from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counts_in
-from pysgrld.estimators.words import known_documents
+from pysgrld.estimators.words import known_documents, unknown_documents
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
 from pysgrld.options.peers import METHODS_OF_PEERS, hint, peer
@@ -243,7 +244,12 @@ class Estimator(ABC):
     def _documents_like(self, X: Any) -> Documents:
         """Return X as `Documents` that have the columns of the fitted model."""
         self._check_fitted()
-        return self._documents(self._known_documents(X), self.n_features_in_)[0]
+        known = self._known_documents(X)
+        if isinstance(known, Documents) and not isinstance(X, Documents):
+            words = getattr(self, "feature_names_in_", ())
+            if line := unknown_documents(X, known, words):
+                warnings.warn(line, UnknownWordsWarning, stacklevel=4)
+        return self._documents(known, self.n_features_in_)[0]
 
     # ---- parameters
 

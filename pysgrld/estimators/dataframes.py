@@ -79,6 +79,11 @@ class Framed(Estimator):
         """Return the topics of all stored samples. This base class stores no samples."""
         return KeptTopics()
 
+    def _topic_shares(self, layer: int) -> Doubles | None:
+        """Return the shares of a layer's topics in the training documents, (K,), or None."""
+        del layer
+        return None
+
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
         """Return the topic proportions of documents, (n, K)."""
@@ -119,10 +124,10 @@ class Framed(Estimator):
         names |= self._user_names(layer)
         return [names[k] for k in range(len(phi))]
 
-    def _names(self, layer: int = 1) -> list[str]:
+    def _names(self, layer: int = 1, vocabulary: Any = None) -> list[str]:
         """Return topic names for columns; each begins with the topic's number, so all differ."""
-        names = self._short_names(layer=layer)
-        if not hasattr(self, "feature_names_in_"):
+        names = self._short_names(vocabulary, layer)
+        if vocabulary is None and not hasattr(self, "feature_names_in_"):
             return names
         return [f"{k} {name}" for k, name in enumerate(names)]
 
@@ -212,7 +217,8 @@ class Framed(Estimator):
         Parameters
         ----------
         topics : int or sequence of int
-            Number of topics to draw, the first rows of ``components_``; or the rows to draw.
+            Number of topics to draw, those with the greatest shares (without shares, the first rows
+            of ``components_``); or the rows to draw.
         n : int
             Number of words of each topic, at least 1.
         vocabulary : object, optional
@@ -237,13 +243,18 @@ class Framed(Estimator):
         """
         library("matplotlib", "plot_topics")
         words, phi = self._words(vocabulary), self._topics(layer)
-        if isinstance(topics, Sequence | np.ndarray | range):
-            chosen = list(topics)
-        elif is_whole(topics, 1):
-            chosen = list(range(min(len(phi), topics)))
+        shares = self._topic_shares(layer)
+        wanted: Any = topics
+        if isinstance(wanted, Sequence | np.ndarray) and not isinstance(wanted, str):
+            chosen = list(wanted)
+        elif is_whole(wanted, 1):
+            order_of_rows = (
+                range(len(phi)) if shares is None else np.argsort(-shares, kind="stable")
+            )
+            chosen = [int(k) for k in order_of_rows[:wanted]]
         else:
             raise UsageError(
-                f"topics: wanted a number of topics or a list of rows, found {topics!r}"
+                f"topics: wanted a number of topics or a list of rows, found {wanted!r}"
             )
         for k in chosen:
             if not is_whole(k, 0, len(phi) - 1):
@@ -252,7 +263,11 @@ class Framed(Estimator):
             raise UsageError("plot_topics needs at least one topic and one word")
         samples = self._kept_topics(layer)
         top, bounds = self._top(phi, n, layer, wanted_order(order), samples)
-        names = self._names(layer)
+        names = self._names(layer, vocabulary)
+        if shares is not None:
+            names = [
+                f"{name}, {100 * share:.1f} %" for name, share in zip(names, shares, strict=True)
+            ]
         panels = [
             notebook.Panel(
                 names[k],
@@ -336,7 +351,9 @@ class Framed(Estimator):
         samples = self._kept_topics(layer, population) if intervals else KeptTopics()
         top, bounds = self._top(topics, n, layer, chosen, samples)
         table = {
-            "topic": np.repeat(np.array(self._names(layer), dtype=object), top.shape[1]),
+            "topic": np.repeat(
+                np.array(self._names(layer, vocabulary), dtype=object), top.shape[1]
+            ),
             "rank": np.tile(np.arange(1, top.shape[1] + 1), len(top)),
             "word": [words[w] for w in top.ravel().tolist()],
             self.entry: np.take_along_axis(topics, top, axis=1).ravel(),

@@ -302,11 +302,16 @@ def _missing_text(x: Any) -> str | None:
     if place is None:
         return None
     shown = repr(values[place])[:40]
-    return f"X[{place}] is {shown}, which is not a text; leave it out, or give ''"
+    if isinstance(values[place], list | tuple):
+        return f"X[{place}] is {shown}, but other documents are texts; give texts or tokens for all"
+    fill = ", as X.fillna('') does" if hasattr(x, "fillna") else ""
+    return f"X[{place}] is {shown}, which is not a text; leave it out, or give ''{fill}"
 
 
 def _check_shape(shape: Sequence[int]) -> None:
     """Raise the same error as scikit-learn unless a shape is (n, V) with n and V at least 1."""
+    if tuple(shape) == (0,):
+        raise UsageError("X has no documents; give at least one")
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(

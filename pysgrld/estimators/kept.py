@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -302,11 +303,12 @@ class KeptModel(Framed):
             Formula in formulaic's syntax over columns of ``data``, such as
             ``"~ party + bs(year, df=4)"``.
         data : pandas.DataFrame or mapping of str to sequence
-            Metadata with a row for each document. Documents with a missing value, or without words,
-            are left out.
+            Metadata with a row for each document. Dates (``pandas.to_datetime``) are numbers of
+            years. Documents with a missing value, or without words, are left out.
         contrasts : sequence of (column, first value, second value)
             Comparisons to make. By default, a column of numbers is compared at its third and first
-            quartile, and categories are compared in all pairs.
+            quartile, and categories are compared in all pairs, or with the most frequent one if
+            there are more than ten.
         reference : str, optional
             A value that the other values of its column are compared with.
         cluster : str, optional
@@ -339,7 +341,7 @@ class KeptModel(Framed):
         layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
             raise UsageError("effect: topics of this model are directions, which have no shares")
-        columns = {str(name): list(data[name]) for name in data}
+        columns = {str(name): _with_days(list(data[name])) for name in data}
         for name, values in columns.items():
             if len(values) != len(documents):
                 raise UsageError(
@@ -536,3 +538,16 @@ def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
     total = rows.sum(axis=1, dtype=np.float64, keepdims=True)
     result: Floats = (rows / total).astype(np.float32)
     return result
+
+
+def _with_days(values: list[Any]) -> list[Any]:
+    """Return a column's values; in a column of dates or times, they are days (datetime64) or None.
+
+    pandas' and NumPy's missing times differ from themselves.
+    """
+    if not any(isinstance(value, date | np.datetime64) for value in values):
+        return values
+    return [
+        None if value is None or value != value else np.datetime64(str(value)[:10], "D")
+        for value in values
+    ]

@@ -68,6 +68,8 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
         axes.spines[["top", "right"]].set_visible(False)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
+    for axes in list(grid.flat)[max(0, len(panels) - columns) : len(panels)]:
+        axes.tick_params(axis="x", labelbottom=True)  # the lowest chart of a column
     figure.supxlabel(label, fontsize=9)
     return figure
 

@@ -30,7 +30,7 @@ from pysgrld.estimators.fitting import Progress, check_memory, jobs
 from pysgrld.estimators.inputs import content_keys
 from pysgrld.estimators.kept import AUTO, NO_SAMPLE, Sample
 from pysgrld.estimators.topic_tables import TopicTables
-from pysgrld.estimators.words import new_documents
+from pysgrld.estimators.words import new_documents, tokens_in
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.admixture import BLOCK
 from pysgrld.models.options import check_usage
@@ -188,6 +188,11 @@ class TopicModel(TopicTables, Transformer):
         documents, words = self._documents(new, None if names is None else len(names))
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
+            if vocabulary is not None and tokens_in(X) is not None:
+                raise UsageError(
+                    "no document has a word of vocabulary; tokens must be spelled as there, capital "
+                    "letters included"
+                )
             raise UsageError("X has no counts: every document is empty")
         # Hold documents out, or else choose training documents. Their score decides when training
         # has converged.

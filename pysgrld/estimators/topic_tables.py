@@ -119,6 +119,11 @@ class TopicTables(KeptModel):
             )
         return Measures(*(self._measures or ()))
 
+    def _topic_shares(self, layer: int) -> Doubles | None:
+        """Return the shares of the topics in the training documents, for the lowest layer."""
+        shares = self._measured().shares if layer == 1 else None
+        return None if shares is None else np.array(shares)
+
     def _known(self, values: list[float] | None, name: str) -> Doubles:
         if values is None:
             raise AttributeError(
@@ -199,7 +204,9 @@ class TopicTables(KeptModel):
         )
         return sorted_frame
 
-    def representative_documents(self, X: Any, n: int = 3) -> pandas.DataFrame:
+    def representative_documents(
+        self, X: Any, n: int = 3, vocabulary: Any = None
+    ) -> pandas.DataFrame:
         """Return a pandas DataFrame of the documents in which each topic has its greatest shares.
 
         Parameters
@@ -207,7 +214,10 @@ class TopicTables(KeptModel):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         n : int
-            Number of documents of each topic, at least 1.
+            Maximum number of documents of each topic, at least 1. Documents without a word that the
+            model knows are left out.
+        vocabulary : object, optional
+            Words of the columns, as for `topics_frame`.
 
         Returns
         -------
@@ -229,11 +239,15 @@ class TopicTables(KeptModel):
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of documents, at least 1, found {n!r}")
         texts = [*X] if isinstance(X, Iterable) and not hasattr(X, "tocsr") else []
-        shares, phi = self._shares(X, 1), np.abs(self._topics(1))
+        self._check_fitted()
+        documents = self._documents_like(X)
+        # Documents without a known word have equal proportions, which are no reason to be listed.
+        filled = np.flatnonzero(np.diff(documents.indptr) > 0)
+        shares, phi = self._shares(documents, 1), np.abs(self._topics(1))
         of_uses = phi / np.maximum(phi.sum(axis=0), np.finfo(np.float32).tiny)
-        first = np.argsort(-shares, axis=0, kind="stable")[:n]
+        first = filled[np.argsort(-shares[filled], axis=0, kind="stable")[:n]]
         topics, rows = np.repeat(np.arange(len(phi)), len(first)), first.T.ravel()
-        names, index = self._short_names(None), getattr(X, "index", None)
+        names, index = self._short_names(vocabulary), getattr(X, "index", None)
         table: dict[str, Any] = {
             "topic": topics,
             "name": [names[k] for k in topics.tolist()],
@@ -241,7 +255,7 @@ class TopicTables(KeptModel):
             "share": shares[rows, topics],
         }
         if texts and all(isinstance(text, str) for text in texts):
-            words = self._words(None)
+            words = self._words(vocabulary)
             weights = [dict(zip(words, of_topic.tolist(), strict=True)) for of_topic in of_uses]
             table["text"] = [
                 excerpt_of(texts[row], weights[k])

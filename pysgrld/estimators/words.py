@@ -236,6 +236,35 @@ def known_documents(
     return counted(texts, vocabulary, how, threads, log)
 
 
+def unknown_documents(x: Any, documents: Documents, vocabulary: Iterable[str]) -> str:
+    """Return a warning about documents with words of which the model knows none, or "".
+
+    Parameters
+    ----------
+    x : object
+        Texts or lists of tokens. Other inputs get no warning, as they have counts of known words.
+    documents : Documents
+        Counts of the words that the model knows.
+    vocabulary : iterable of str
+        Words of the model.
+    """
+    unknown = documents.lengths == 0
+    rows = (texts_in(x) or tokens_in(x) or ()) if unknown.any() else ()
+    empty = sum(1 for row, is_unknown in zip(rows, unknown, strict=False) if is_unknown and row)
+    if not empty:
+        return ""
+    line = (
+        f"{empty:,} of {plural(len(unknown), 'document')} in X have no word that the model knows, "
+        "so their topic proportions are only the prior"
+    )
+    words = set(vocabulary)
+    for document in tokens_in(x) or ():
+        for token in document:
+            if token not in words and token.lower() in words:
+                return f"{line}; tokens must be spelled as in fit: {token.lower()!r}, not {token!r}"
+    return line
+
+
 def counted_tokens(
     tokens: Sequence[Sequence[str]], words: Sequence[str], log: Log = no_log
 ) -> Documents:
@@ -368,7 +397,5 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
             problem = error.reason.split(";")[0].replace("--", "")
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
-            raise UsageError(
-                f"X: {problem}; scikit-learn's CountVectorizer counts the words of texts by other "
-                "rules"
-            ) from None
+            advice = "; scikit-learn's CountVectorizer counts the words of texts by other rules"
+            raise UsageError(f"X: {problem}{advice if any(texts) else ''}") from None

@@ -275,7 +275,7 @@ METHODS_OF_PEERS = {
     "show_topics": ("topics_frame", ""),
     **dict.fromkeys(
         ("get_topic", "get_topics", "show_topic", "print_topic", "print_topics", "get_topic_words"),
-        ("top_words", ""),
+        ("top_words", "topics_frame also has their probabilities"),
     ),
     **dict.fromkeys(("topic_word_", "get_topic_word_dist"), ("components_", "")),
     **dict.fromkeys(("get_topic_freq", "topic_sizes_", "get_count_by_topics"), ("shares_", "")),
@@ -286,7 +286,18 @@ METHODS_OF_PEERS = {
         ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer"),
         ("transform", ""),
     ),
-    "visualize_barchart": ("plot_topics", ""),
+    **dict.fromkeys(("visualize_barchart", "visualize_term_rank"), ("plot_topics", "")),
+    **dict.fromkeys(
+        ("predict", "fit_predict", "probabilities_", "get_topics_probs"),
+        ("transform", "each document has shares of all topics"),
+    ),
+    "labels_": ("transform", "the topic with the greatest share is transform(X).argmax(axis=1)"),
+    "visualize_distribution": ("documents_frame", "its rows can be plotted"),
+    "representative_docs_": ("representative_documents", "it needs the documents as an argument"),
+    "get_topic_terms": ("topics_frame", ""),
+    "hierarchical_topics": ("", "train DeepLDA, and show its layers with sgmc topics RUN --tree"),
+    "update_topics": ("", "top_words(order=...) lists the words of topics in another order"),
+    "reduce_outliers": ("", "no document is an outlier, since each has shares of all topics"),
     **dict.fromkeys(
         ("topics_over_time", "topics_per_class"), ("effect", "as effect(X, '~ year', data)")
     ),

@@ -13,7 +13,7 @@ import pytest
 
 import pysgrld
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
-from pysgrld.errors import UsageError
+from pysgrld.errors import UnknownWordsWarning, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 
@@ -193,6 +193,21 @@ def test_effects_are_a_frame_of_comparisons_and_topics(fitted):
     assert turned == ("c", "b")
 
 
+@pytest.mark.parametrize("kind", ["datetime64", "date", "datetime with zone"])
+def test_dates_are_numbers_of_years(fitted, kind):
+    """Red with: each date as a category; a missing date as a value."""
+    days = pd.Series(pd.date_range("2001-01-01", periods=60, freq="90D"))
+    days[3] = pd.NaT
+    numbers = [None if pd.isna(d) else d.year + (d.day_of_year - 1) / 365.25 for d in days]
+    if kind == "date":
+        days = [None if pd.isna(day) else day.date() for day in days]
+    elif kind != "datetime64":
+        days = days.dt.tz_localize("UTC")
+    found, by_numbers = (fitted.effect(COUNTS, "~ x", {"x": values}) for values in (days, numbers))
+    assert found["from"].str.fullmatch(r"20\d\d(-\d\d)*").all()
+    np.testing.assert_allclose(found.difference, by_numbers.difference, atol=0.01)
+
+
 def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
     with pytest.raises(UsageError, match="data: x has 2 rows, but X has 60"):
         fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
@@ -256,6 +271,9 @@ def test_representative_documents_have_the_greatest_share_and_a_passage():
     lda = LDA(2, algo="gibbs", burn_in=10, max_iter=60, holdout=0)
     series = pd.Series(texts, index=list("abcdefghijkl"))
     lda.fit(series, vocabulary=["moon", "star", "sea", "night", "bread", "dough", "oven", "salt"])
+    with pytest.warns(UnknownWordsWarning):
+        many = lda.representative_documents([*series, "zebra"], 12)
+    assert 12 not in many.document.tolist()
     found = lda.representative_documents(series, 1)
     assert found.columns.tolist() == ["topic", "name", "document", "share", "text"]
     for row in found.itertuples():

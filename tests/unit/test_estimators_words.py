@@ -264,6 +264,25 @@ def test_bars_are_probabilities_and_lines_where_the_draws_are():
     assert "90 % of the draws" in unsure.plot_topics().get_supxlabel()
     with pytest.raises(UsageError, match="topics: wanted numbers from 0 to 1, found 2"):
         figure.plot_topics(topics=[2])
+    with pytest.raises(
+        UsageError, match="wanted a number of topics or a list of rows, found 'tax'"
+    ):
+        figure.plot_topics("tax")
+
+
+def test_the_greatest_topics_are_drawn_and_every_column_has_numbers():
+    """Red with: the first rows for the greatest topics; numbers below the last row alone."""
+    rng = np.random.default_rng(1)
+    lda = LDA(6, algo="gibbs", burn_in=2, max_iter=10, holdout=0).fit(rng.poisson(1, (30, 12)))
+    words = [f"w{i}" for i in range(12)]
+    drawn = lda.plot_topics(5, 3, words)
+    greatest = np.argsort(-lda.shares_, kind="stable")[:5]
+    titles = [axes.get_title(loc="left") for axes in drawn.axes[:5]]
+    assert [int(title.split()[0]) for title in titles] == greatest.tolist()
+    assert titles[0].endswith(f", {100 * lda.shares_.max():.1f} %")
+    assert "w" in titles[0]
+    numbered = [axes.xaxis.get_tick_params()["labelbottom"] for axes in drawn.axes[:5]]
+    assert numbered == [False, True, True, True, True]
 
 
 def test_a_pipeline_shows_itself_and_names_the_words():
@@ -351,3 +370,13 @@ def test_known_words_grow_nothing():
 def test_what_cannot_grow_says_why(make, x, said):
     with pytest.raises(UsageError, match=f"grow: .*{said}"):
         make().partial_fit(x, grow=True)
+
+
+def test_tokens_that_differ_in_capitals_alone_are_told():
+    """Red with: unknown tokens that give the prior without a word."""
+    fitted = LDA(2, **QUICK).fit(COUNTS, vocabulary=WORDS)
+    with pytest.warns(UnknownWordsWarning, match=f"spelled as in fit: '{WORDS[0]}', not"):
+        fitted.transform([[WORDS[0].upper()], [WORDS[0]]])
+    with pytest.raises(UsageError, match="capital letters included"):
+        LDA(2, **QUICK).fit(TOKENS, vocabulary=[word.upper() for word in WORDS])
+    assert np.isfinite(fitted.transform([[], [WORDS[0]]])).all()
