@@ -188,8 +188,10 @@ class KeptModel(Framed):
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         # Draws of a refinement are of topics that training leaves. Other samples are read from disk.
         most = 0 if self._fitted().exact else self._most_samples(record.options, record.words)
-        steps = evenly_spaced(np.array(list(self._samples), np.int64), most) if most else []
-        self._samples = {int(step): self._samples[int(step)] for step in steps}
+        stored = np.array(list(self._samples) if most else [], np.int64)
+        self._samples = {
+            step: self._samples[step] for step in evenly_spaced(stored, max(1, most)).tolist()
+        }
         self._posterior = posterior
         del self._kept
 
