@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
-from export_samples import FIRST, TEXTS, TITLES, XML, Export, each, jsonl, works
+from export_forms import FIRST, TEXTS, TITLES, XML, Export, each, jsonl, works
 
 CARELESS = {
     "Web of Science, two files in a row": Export(

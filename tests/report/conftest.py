@@ -12,7 +12,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from report.made import KINDS, Made
+from report.made import Made
+from report.made_kinds import KINDS
 from report.opened import Opened
 
 from pysgrld.report.making import page_of

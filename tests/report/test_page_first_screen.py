@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from report.made import KINDS
+from report.made_kinds import KINDS
 
 from pysgrld.report.making import page_of
 from pysgrld.report.page_file import Packed

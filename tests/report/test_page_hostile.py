@@ -9,7 +9,8 @@ from urllib.parse import quote
 import numpy as np
 from click.testing import CliRunner
 from command_words import typed
-from report.made import HOSTILE, KINDS
+from report.made import HOSTILE
+from report.made_kinds import KINDS
 from report.opened import Opened
 
 from pysgrld.cli import main
