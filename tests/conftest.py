@@ -85,6 +85,7 @@ _CALLS = (b"__asan_init", b"__ubsan_handle")
 
 def pytest_sessionstart(session):
     """Check under .ci/sanitizers that every loaded module was built there."""
+    gc.disable()  # until all tests are collected
     if os.environ.get("SGMC_SANITIZER"):
         for name in ("_core", "corpus._tokenize", "corpus._wikitext"):
             file = importlib.import_module(f"pysgrld.{name}").__file__
@@ -97,6 +98,7 @@ def pytest_collection_finish():
     """Exclude objects made in collection from garbage collection, which would visit them repeatedly."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish():

@@ -49,7 +49,7 @@ ALIKE = {
     "categories 4 to 11 (no counts)": list(range(3, 11)),
 }
 TRIALS, QUICK_TRIALS = 20_000, 2_000
-ITERATIONS, QUICK_ITERATIONS = 20_000, 300
+ITERATIONS, QUICK_ITERATIONS = 20_000, 100
 #: Step sizes h of each sampler. Mirrored Langevin is stable if h is below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}

@@ -37,7 +37,7 @@ TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weig
 #: Variance of the noise added to gradients.
 NOISE = 1000.0
 BINS = 36
-CHAINS, QUICK_CHAINS = 2000, 200
+CHAINS, QUICK_CHAINS = 2000, 50
 BURN_IN, KEPT, THIN = 6000, 200, 20
 QUICK_BURN_IN, QUICK_KEPT = 200, 10
 

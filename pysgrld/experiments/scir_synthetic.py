@@ -39,7 +39,7 @@ D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
 #: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of burn-in iterations in
 #: a full run and in a quick run, which is also the number of samples.
-CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
+CHAINS, KEPT, QUICK_KEPT = 5, 1000, 50
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
 #: `COMPONENT`: index of the component whose samples the figure shows. `SHOWN_MINIBATCH`: minibatch
 #: size of these samples.

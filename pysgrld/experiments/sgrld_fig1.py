@@ -37,7 +37,7 @@ ALPHA = 0.1
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
 #: Number of burn-in iterations and number of iterations between samples, in a full run and in a
 #: quick run.
-FULL, QUICK = (10_000, 100), (500, 2)
+FULL, QUICK = (10_000, 100), (100, 1)
 KEPT = 1000
 #: Number of chains of each sampler with each step size.
 CHAINS = 10

@@ -28,7 +28,7 @@ def lines(run):
 
 def often(case):
     """Return the mark of a case that only runs at night, because another case fails with it."""
-    return [pytest.mark.nightly] * (case in ("ovb", "hsvg kept", "sgrld kept"))
+    return [pytest.mark.nightly] * (case in ("ovb", "hsvg", "hsvg kept", "sgrld kept"))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ def test_kept_samples_give_the_average_of_the_run(deep):
 
 @pytest.mark.parametrize(
     ("layer", "topics"),
-    [(1, 12), pytest.param(2, 6, marks=pytest.mark.nightly), (3, 3)],  # the second as the third
+    # the others as the third
+    [*(pytest.param(*case, marks=pytest.mark.nightly) for case in ((1, 12), (2, 6))), (3, 3)],
 )
 def test_topics_of_every_layer_are_shown_as_words(deep, layer, topics):
     found = json.loads(deep("topics", "run", "--layer", layer, "--json").stdout)

@@ -65,7 +65,14 @@ def ended(process, within=120):
 
 
 @pytest.mark.row(75)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize(
+    "number",
+    # the others stop a chain that is not suspended, too: tests/faults/test_signals.py
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in (signal.SIGINT, signal.SIGUSR1)),
+    ],
+)
 def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
     """Red with: chains asked, and not woken: the parent waited for ever."""
     with chains(tmp_path) as (process, pids):

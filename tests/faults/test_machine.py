@@ -152,7 +152,7 @@ def turkish(tmp_path):
 @pytest.mark.parametrize(
     "environment",
     [
-        {"LC_ALL": "C"},
+        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.nightly),  # as the last one
         pytest.param(
             {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
             marks=pytest.mark.nightly,

@@ -85,7 +85,9 @@ def test_a_corpus_that_changes_in_mid_run_ends_it_in_a_sentence(
 
 
 @pytest.mark.row(81)
-@pytest.mark.parametrize("name", ["indptr", "indices", "counts"])
+@pytest.mark.parametrize(
+    "name", ["indptr", pytest.param("indices", marks=pytest.mark.nightly), "counts"]
+)
 def test_a_corpus_that_is_cut_while_training_starts_ends_it_in_a_sentence(name, forks, trials):
     """Before each of the first reads of it. Red with: passes over mapped pages (SIGBUS)."""
     forks("corpus", "build", forks.corpus, "-o", "safe")

@@ -35,7 +35,7 @@ def ended_by(run, number, step):
 
 
 @pytest.mark.row(8)
-@counts(4, 40)
+@counts(2, 40)
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
     """Count the reaction in iterations: none begins after the one that was running.

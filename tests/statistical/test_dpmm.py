@@ -224,7 +224,7 @@ def test_escobar_and_west_keep_the_prior_of_the_concentration():
     assert after.mean() == pytest.approx(1.0, abs=0.05)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.nightly), 4])
 def test_escobar_and_west_keep_the_exact_law_of_the_concentration_given_few_documents(k):
     """c from its law given k components of four documents, integrated on a grid; c is of it again.
 

@@ -43,7 +43,8 @@ def covered(repeats: int, seed: int, *, widened: bool) -> float:
 
 @pytest.mark.statistical
 @seeds(2, 8)
-@pytest.mark.parametrize("repeats", [1, 4])
+# intervals of documents that are not bursty fail as well if they are too wide
+@pytest.mark.parametrize("repeats", [pytest.param(1, marks=pytest.mark.nightly), 4])
 def test_intervals_hold_the_truth_in_bursty_documents_too(repeats, n):
     """Red with the posterior draws alone, which hold .64 in bursty documents (24 seeds: .88, .87)."""
     shares = [covered(repeats, seed, widened=True) for seed in range(n)]

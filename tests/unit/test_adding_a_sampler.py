@@ -5,11 +5,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+from faults_runs import write_corpus
+
 TESTS = Path(__file__).parents[1]
-CORPUS = TESTS.parent / "data" / "docword.bible.txt.gz"
+
+#: Commands in one process that has the sampler.
+COMMANDS = """
+import json, sys
+import with_sampler
+from click.testing import CliRunner
+from pysgrld.cli import main
+done = [CliRunner().invoke(main, typed) for typed in json.loads(sys.argv[1])]
+print(json.dumps([(each.exit_code, each.output) for each in done]))
+"""
 
 
-def python(folder, *arguments, code=0):
+def python(folder, *arguments):
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -18,46 +29,34 @@ def python(folder, *arguments, code=0):
         text=True,
         check=False,
     )
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
-
-
-def sgmc(folder, *arguments, code=0):
-    return python(folder, str(TESTS / "with_sampler.py"), *arguments, code=code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_command_takes_a_sampler_and_its_option_from_the_row(tmp_path):
     """Red with: a list of samplers, or of their options, beside the table."""
-    assert "--drift-noise A" in sgmc(tmp_path, "train", "--help-all")
-    few = (
-        "-k",
-        "4",
-        "--iterations",
-        "40",
-        "--set",
-        "starts=1",
-        "--minibatch",
-        "50",
-        "--sweeps",
-        "2",
-        "-q",
+    write_corpus(tmp_path / "corpus.txt")
+    few = "-k 4 --iterations 40 --set starts=1 --minibatch 20 --sweeps 2 -q"
+    train = f"train corpus.txt {few} --algo"
+    commands = (
+        "train --help-all",
+        f"{train} drift --drift-noise 0.3 --out noisy",
+        f"{train} drift --out usual",
+        *(f"topics {name} --json" for name in ("noisy", "usual")),
+        f"{train} scir --drift-noise 1",
     )
-    run = ("train", str(CORPUS), "--algo", "drift", *few)
-    sgmc(tmp_path, *run, "--drift-noise", "0.3", "--out", "noisy")
-    assert (
-        json.loads((tmp_path / "noisy" / "config.json").read_text())["options"]["drift-noise"]
-        == 0.3
+    typed = json.dumps([command.split() for command in commands])
+    codes, said = zip(*json.loads(python(tmp_path, "-c", COMMANDS, typed)), strict=True)
+    assert codes == (0, 0, 0, 0, 0, 2), said
+    assert "--drift-noise A" in said[0]
+    noisy, usual = (
+        json.loads((tmp_path / name / "config.json").read_text()) for name in ("noisy", "usual")
     )
-    sgmc(tmp_path, *run, "--out", "usual")
-    usual = json.loads((tmp_path / "usual" / "config.json").read_text())
+    assert noisy["options"]["drift-noise"] == 0.3
     assert usual["options"]["drift-noise"] == 0.1
     assert "drift-noise" in usual["defaults"]
-    topics = [sgmc(tmp_path, "topics", name, "--json") for name in ("noisy", "usual")]
-    assert topics[0] != topics[1]
-    said = sgmc(
-        tmp_path, "train", str(CORPUS), "--algo", "scir", "--drift-noise", "1", *few, code=2
-    )
-    assert "--drift-noise does not apply to --algo scir" in said
+    assert said[3] != said[4]
+    assert "--drift-noise does not apply to --algo scir" in said[5]
 
 
 def test_the_estimator_takes_them_too(tmp_path):

@@ -85,7 +85,7 @@ def test_no_module_has_a_scratch_memory_of_its_own():
                 assert "Workspace(" not in ast.unparse(statement), path
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_python_may_end_while_a_daemon_thread_fits(n_jobs, tmp_path):
     """Red with: abort (134) when Python unwinds a thread that asks for the lock in C++."""
     code = f"""
