@@ -61,6 +61,17 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
         assert (it.page.locator(".trust .sign.good").count() == 1) == (state == "again")
 
 
+def test_the_headline_names_the_first_topics_of_the_list(opened):
+    """Red with: topics that are the main topic of many short documents, the smallest of the list."""
+    it = opened("plain")
+    topics = it.made.report["topics"]
+    largest = sorted(topics, key=lambda topic: -topic["weight"][0])[:3]
+    heading = it.page.locator("h1").inner_text()
+    places = [heading.index(topic["label"].split(" · ")[0]) for topic in largest]
+    assert places == sorted(places)
+    assert "the largest topics: " in heading
+
+
 def test_topics_groups_and_titles_light_documents_up(opened):
     """Red with: a choice that changes no dot; words of a topic that are put in as one list."""
     it = opened("plain")

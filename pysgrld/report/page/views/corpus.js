@@ -21,13 +21,12 @@ async function corpusPage() {
 
 // ---- the main result in words
 
-/** A sentence on the topics that are most often the main topic of a document; if this is not known, on the largest topics. */
+/** The number of documents, and the largest topics by the same share as the list of topics. */
 function headline() {
   const n = report.dots?.of ?? report.docs?.of ?? null;
-  const many = report.topics.filter((t) => t.mostly > 0);
-  const first = sorted(many.length >= 3 ? many : report.topics, (t) => (many.length >= 3 ? t.mostly : t.weight?.[0] ?? t.documents), false).slice(0, 3).map(briefName);
-  const subject = n === null ? `The largest ${TOPICS}: ` : many.length >= 3 ? `${plural(n, report.noun)}, most often about ` : `${plural(n, report.noun)}; the largest ${TOPICS}: `;
-  return [capital(subject), first.map((name, i) => [i === 0 ? "" : i === first.length - 1 ? " and " : ", ", bdi(name)])];
+  const first = sorted(report.topics, (t) => t.weight?.[0] ?? t.documents, false).slice(0, 3).map(briefName);
+  const documents = n === null ? "" : `${plural(n, report.noun)}; `;
+  return [capital(`${documents}the largest ${TOPICS}: `), first.map((name, i) => [i === 0 ? "" : i === first.length - 1 ? " and " : ", ", bdi(name)])];
 }
 
 function sentences() {
