@@ -12,11 +12,14 @@ from .terminal import echo, fill, room, shortened, shown
 
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
-    from pysgrld.report.answers import Between
+    from pysgrld.report.answers import AllShares, Between
 
 #: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
 #: document groups that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
+#: Minimum ratio of relative widths of intervals by words and by documents for which a remark explains
+#: the difference.
+UNEVEN = 3.0
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11
 #: Maximum width, in terminal columns, of a document's title or of a metadata value.
@@ -188,6 +191,12 @@ def _group_lines(
                 "rate 5 %). "
             )
         lines += ["", *fill(ends + told_of).splitlines()]
+        if uneven := [str(each.topic) for each in rows if _is_uneven(each.share)]:
+            topics = f"topic{'s' * (len(uneven) > 1)} {', '.join(uneven)}"
+            lines += fill(
+                f"By words, intervals of {topics} are wide, because a few long documents have much "
+                "of the text; another sample may lack such documents."
+            ).splitlines()
     if groups.within:
         column, within = _short(groups.name), _short(groups.within)
         told_of = (
@@ -196,6 +205,15 @@ def _group_lines(
         )
         lines += ["", *fill(told_of).splitlines()]
     return lines
+
+
+def _is_uneven(share: AllShares) -> bool:
+    """Return True if the relative interval by words is `UNEVEN` times that by documents."""
+    (words, *by_words), (documents, *by_documents) = share.words, share.documents
+    if None in (*by_words, *by_documents):
+        return False
+    width = (by_words[1] - by_words[0]) * documents
+    return bool(width > UNEVEN * (by_documents[1] - by_documents[0]) * words)
 
 
 def _short(text: str) -> str:

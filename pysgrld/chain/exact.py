@@ -353,7 +353,7 @@ class ExactStage:
     def kept(self, most: int) -> bool:
         """Return True if the last draw is to be stored.
 
-        At most ``most`` draws are stored, equally many from each chain.
+        Equally many draws of each chain are stored: at most ``most``, and one more of each chain.
         """
         per_chain = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
         spacing = max(1, -(-per_chain * len(self.chains) // most))

@@ -344,10 +344,7 @@ class Framed(Estimator):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
         chosen = wanted_order(order)
-        if population not in POPULATIONS:
-            raise UsageError(
-                f"population: wanted one of {', '.join(POPULATIONS)}, found {population!r}"
-            )
+        check_population(population)
         samples = self._kept_topics(layer, population) if intervals else KeptTopics()
         top, bounds = self._top(topics, n, layer, chosen, samples)
         table = {
@@ -503,6 +500,24 @@ def wanted_order(order: str | None) -> WordOrder | None:
         return None if order is None else parse_order(order)
     except UsageError as error:
         raise UsageError(f"order: {error}") from None
+
+
+def check_population(population: str) -> None:
+    """Raise an error if a population does not exist.
+
+    Parameters
+    ----------
+    population : str
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`.
+    """
+    if population not in POPULATIONS:
+        raise UsageError(
+            f"population: wanted one of {', '.join(POPULATIONS)}, found {population!r}"
+        )
 
 
 def library(name: str, who: str) -> Any:

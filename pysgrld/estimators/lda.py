@@ -96,7 +96,7 @@ class LDA(CountModel):
         Number of documents of the whole corpus, from which `partial_fit` gets minibatches.
     keep_samples : int or "auto"
         Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
-        sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps
+        sample takes 4 bytes per topic and word. "auto" keeps about 50, in at most 256 MB; 0 keeps
         none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
         Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed
@@ -125,7 +125,8 @@ class LDA(CountModel):
     perplexity_ : float
         Perplexity of the documents that `fit` held out, averaged over the posterior; the attribute
         exists only if `fit` held documents out. Before the first posterior sample, perplexity of
-        the current topics.
+        the current topics. Another ``random_state`` holds other documents out: compare models by
+        `perplexity` of the same documents.
 
     Notes
     -----

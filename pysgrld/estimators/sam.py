@@ -61,7 +61,7 @@ class SAM(TopicModel):
         the score of training documents decides when it ends.
     keep_samples : int or "auto"
         Number of posterior samples to keep, evenly spaced, for `samples`, intervals and draws. A
-        sample takes 4 bytes per topic and word. "auto" keeps up to 50, in at most 256 MB; 0 keeps
+        sample takes 4 bytes per topic and word. "auto" keeps about 50, in at most 256 MB; 0 keeps
         none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
         Seed, at least 0, or a generator that draws a seed for each fit; None means 0. The seed

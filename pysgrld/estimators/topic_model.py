@@ -430,7 +430,7 @@ class TopicModel(TopicTables, Transformer):
             out.
         draws : int, optional
             Return this number of posterior draws of the proportions, one for each kept sample of
-            the topics (``keep_samples``), and so at most as many as samples are kept. After a Gibbs
+            the topics (``keep_samples``); if fewer samples are kept, a warning reports it. After a Gibbs
             refinement, proportions are drawn given the mean of the topics, as in ``sgmc infer
             --draws``. Draws also depend on a document's row, so that equal documents have different
             draws.
@@ -478,6 +478,13 @@ class TopicModel(TopicTables, Transformer):
         steps = fitted.spread_over(list(self._samples), draws)
         if not steps:
             raise UsageError(f"draws: {NO_SAMPLE}")
+        if len(steps) < draws:
+            warnings.warn(
+                f"draws: only {plural(len(steps), 'sample')} of the topics are kept, so there are "
+                f"{len(steps)} draws instead of {draws:,}; for more, set keep_samples before fit",
+                UserWarning,
+                stacklevel=3,
+            )
         theta = np.empty((len(steps), len(documents), fitted.layers[layer_index]), np.float32)
         for first in range(0, len(documents), BLOCK):
             ids = np.arange(first, min(first + BLOCK, len(documents)))

@@ -13,13 +13,14 @@ from pysgrld.chain.exact import trace_in
 from pysgrld.corpus.minibatches import Source
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import is_whole
-from pysgrld.estimators.dataframes import WORDS_SHOWN, library
+from pysgrld.estimators.dataframes import ALIKE, THESE, WORDS_SHOWN, check_population, library
 from pysgrld.estimators.kept import KeptModel, StoredSamples
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.models.fitted import evenly_spaced
-from pysgrld.reading.intervals import interval
+from pysgrld.reading.intervals import interval, sense_of
 from pysgrld.reading.labels import LONGEST, Label, tidy
 from pysgrld.reading.results import COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS, Results
+from pysgrld.report.document_pass import Shares, share_deviation
 from pysgrld.types import Documents, Doubles, Int64s
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ class Measures(NamedTuple):
 
     Attributes
     ----------
-    shares, coherence : list of K float or None
-        Each topic's share of the tokens, and NPMI of its first ten words; None if unknown.
+    shares, coherence, deviation : list of K float or None
+        Each topic's share of the tokens, NPMI of its first ten words, and standard deviation of the
+        share over samples of documents; None if unknown.
     """
 
     shares: list[float] | None = None
     coherence: list[float] | None = None
+    deviation: list[float] | None = None
 
 
 class TopicTables(KeptModel):
@@ -97,8 +100,21 @@ class TopicTables(KeptModel):
             npmi = coherence(first, source, evenly_spaced(train, COHERENCE_DOCUMENTS)).npmi
         k = len(self.components_)
         self._measures = Measures(
-            None if shares is None else shares[:k].tolist(), None if npmi is None else npmi.tolist()
+            None if shares is None else shares[:k].tolist(),
+            None if npmi is None else npmi.tolist(),
+            None if trace is None else self._deviation(documents.take(rows), rows, len(train)),
         )
+
+    def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
+        """Return the deviation of topic shares over samples of documents, from evenly spaced ones."""
+        shares = self._fitted().proportions(self._draw, documents, ids, 0)
+        lengths = documents.lengths.astype(np.float64)
+        total, squares = float(lengths.sum()), float((lengths**2).sum())
+        tokens = shares * lengths[:, None]
+        share = tokens.sum(axis=0) / total
+        apart = ((tokens - lengths[:, None] * share) ** 2).sum(axis=0)
+        deviation: list[float] = share_deviation(apart, squares, total, len(ids), of).tolist()
+        return deviation
 
     def _traced_shares(self) -> Doubles | None:
         """Return topic shares in each sample of Gibbs refinement, (S, K), or else None."""
@@ -112,10 +128,16 @@ class TopicTables(KeptModel):
         self._check_fitted()
         if self._measures is None and isinstance(self._samples, StoredSamples):
             results = Results(self._samples.run.path, 1)
-            shares, found = results.weights(), results.coherence(WORDS_SHOWN)
+            shares, measure = results.weights(), results.coherence(WORDS_SHOWN)
+            deviation, corpus = None, results.training_corpus()
+            if corpus is not None and self._traced_shares() is not None:
+                train = results.training_documents(corpus)
+                ids = evenly_spaced(train, WEIGHT_DOCUMENTS)
+                deviation = self._deviation(corpus.take(ids), ids, len(train))
             self._measures = Measures(
                 None if shares is None else shares.tolist(),
-                None if found is None else found.npmi.tolist(),
+                None if measure is None else measure.npmi.tolist(),
+                deviation,
             )
         return Measures(*(self._measures or ()))
 
@@ -157,7 +179,9 @@ class TopicTables(KeptModel):
         """
         return self._known(self._measured().coherence, "coherence_")
 
-    def summary_frame(self, n: int = WORDS_SHOWN, vocabulary: Any = None) -> pandas.DataFrame:
+    def summary_frame(
+        self, n: int = WORDS_SHOWN, vocabulary: Any = None, *, population: str = ALIKE
+    ) -> pandas.DataFrame:
         """Return a pandas DataFrame with one row per topic, sorted by decreasing share.
 
         Parameters
@@ -166,21 +190,28 @@ class TopicTables(KeptModel):
             Number of words of each topic, at least 1.
         vocabulary : object, optional
             Words of the columns, as for `topics_frame`.
+        population : {"alike", "these"}
+            "alike" for intervals that hold for other texts like these, "these" for intervals for
+            these documents alone.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``topic`` (the row of ``components_``), ``name``, ``share``, ``coherence``
-            (NPMI) and ``words``; after a Gibbs refinement also ``low`` and ``high``, the 90 %
-            interval of the share. Unknown measures, for example after `partial_fit`, are NaN.
+            Columns ``topic`` (the row of ``components_``), ``name``, ``share`` of the training
+            tokens (the weight in ``sgmc topics``), ``coherence`` (NPMI) and ``words``; after a Gibbs
+            refinement also ``low`` and ``high``, the 90 % interval of the share, and ``attrs`` as in
+            `topics_frame`. The interval is wide if a few long documents have many of the topic's
+            words. Unknown measures, for example after `partial_fit`, are NaN.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: pandas is not installed, or ``vocabulary`` does not have V words.
+            A `ValueError`: pandas is not installed, ``vocabulary`` does not have V words, or the
+            population does not exist.
         """
+        check_population(population)
         frame = library("pandas", "summary_frame").DataFrame
         words, measured, k = self.top_words(n, vocabulary), self._measured(), len(self.components_)
         unknown = [np.nan] * k
@@ -193,15 +224,23 @@ class TopicTables(KeptModel):
             "coherence": measured.coherence or unknown,
             "words": [" ".join(row) for row in words],
         }
-        trace = self._traced_shares()
+        trace, is_wide = self._traced_shares(), False
+        attrs: dict[str, str] = {}
         if trace is not None:
             draws = trace[:, :k]
             certain = np.zeros(k, bool)
             if bounds := interval([[(draw, certain) for draw in draws]], exact=True):
-                table |= {"low": bounds.low, "high": bounds.high}
+                low, high = bounds.low, bounds.high
+                if population == ALIKE and measured.deviation is not None:
+                    shares = Shares(draws.mean(axis=0)[:, None], low[:, None], high[:, None])
+                    wide = shares.widen(np.array(measured.deviation))
+                    low, high, is_wide = wide.low[:, 0], wide.high[:, 0], True
+                table |= {"low": low, "high": high}
+                attrs = sense_of(self._fitted().faithful, ALIKE if is_wide else THESE)
         sorted_frame: pandas.DataFrame = frame(table).sort_values(
             "share", ascending=False, kind="stable", ignore_index=True
         )
+        sorted_frame.attrs |= attrs
         return sorted_frame
 
     def representative_documents(

@@ -253,9 +253,7 @@ class TopicShares(DocumentVisitor):
         counted.
     alike : bool
         If True, intervals hold for other texts like these: the variance of the shares over samples
-        of documents is added to the variance of the draws. It is computed as the variance of a
-        ratio of two sums. If f is the effective number of documents minus 1, this variance is
-        multiplied by f / (f - 2), as for Student's t.
+        of documents (`share_deviation`) is added to the variance of the draws.
     """
 
     def __init__(
@@ -300,11 +298,37 @@ class TopicShares(DocumentVisitor):
             return shares
         total, share = float(self._tokens.mean(axis=0).sum()), shares.mean[:, 0]
         apart = self._powers - 2 * share * self._products + share**2 * self._squares
-        freedom = total**2 / self._squares - 1
-        if freedom <= 2:
-            return shares.widen(np.ones(len(share)))
-        number = self._number / (self._number - 1) * freedom / (freedom - 2)
-        return shares.widen(np.sqrt(np.maximum(apart, 0.0) * number) / total)
+        return shares.widen(share_deviation(apart, self._squares, total, self._number))
+
+
+def share_deviation(
+    apart: Doubles, squares: float, total: float, number: int, of: int | None = None
+) -> Doubles:
+    """Return the standard deviation of topics' shares over samples of documents, (K,).
+
+    It is that of a ratio of two sums. If f is the effective number of documents minus 1, the
+    variance is multiplied by f / (f - 2), as for Student's t; without f > 2, the deviation is 1.
+
+    Parameters
+    ----------
+    apart : (K,) float64
+        Sum over documents of (n - N share)^2, for N tokens of a document and n tokens of a topic.
+    squares : float
+        Sum of N^2.
+    total : float
+        Sum of N.
+    number : int
+        Number of documents in the sums.
+    of : int, optional
+        Number of documents of which these are a part; by default ``number``.
+    """
+    part = 1.0 if of is None else number / of
+    freedom = total**2 / squares / part - 1
+    if freedom <= 2 or number < 2:
+        return np.ones(len(apart))
+    factor = number / (number - 1) * freedom / (freedom - 2) * part
+    deviation: Doubles = np.sqrt(np.maximum(apart, 0.0) * factor) / total
+    return deviation
 
 
 class DocumentTopics(DocumentVisitor):

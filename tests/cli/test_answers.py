@@ -236,3 +236,14 @@ def test_without_the_corpus_it_is_said(run):
         assert "king" in run("topics", "bible", "--word", "king").stdout
     finally:
         (run.folder / "away").rename(run.folder / "bible" / "corpus")
+
+
+def test_a_wide_interval_of_few_long_documents_is_explained():
+    """Red with: an interval by words, several times as wide as by documents, without a reason."""
+    from pysgrld.cli.answers import _is_uneven
+    from pysgrld.report.answers import AllShares, Between
+
+    documents = Between(0.057, 0.050, 0.066)
+    assert _is_uneven(AllShares(documents, Between(0.079, 0.023, 0.123)))
+    assert not _is_uneven(AllShares(documents, Between(0.079, 0.070, 0.090)))
+    assert not _is_uneven(AllShares(documents, Between(0.079, None, None)))

@@ -108,6 +108,13 @@ def test_a_table_states_the_population_of_its_intervals(refined):
     assert wide.attrs == {"interval_of": "posterior", "population": "alike"}
     assert narrow.attrs == {"interval_of": "posterior", "population": "these"}
     assert (wide.high - wide.low).sum() > (narrow.high - narrow.low).sum()
+    wide, narrow = refined.summary_frame(), refined.summary_frame(population="these")
+    assert wide.attrs == {"interval_of": "posterior", "population": "alike"}
+    assert narrow.attrs == {"interval_of": "posterior", "population": "these"}
+    # The share is a third in each of 60 documents of equal length, or else all of the document.
+    deviation = np.sqrt(2 / 9 / 60 * 60 / 59 * 59 / 57)
+    np.testing.assert_allclose(wide.high - wide.share, 1.645 * deviation, rtol=0.1)
+    assert (narrow.high - narrow.low < 0.03).all()
     with pytest.raises(UsageError, match="population: wanted one of alike, these, found 'all'"):
         refined.topics_frame(2, population="all")
 
