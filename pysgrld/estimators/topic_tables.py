@@ -11,13 +11,13 @@ import numpy as np
 
 from pysgrld.chain.exact import trace_in
 from pysgrld.corpus.minibatches import Source
-from pysgrld.errors import UsageError
+from pysgrld.errors import UsageError, plural
 from pysgrld.estimators.base import is_whole
 from pysgrld.estimators.dataframes import ALIKE, THESE, WORDS_SHOWN, check_population, library
 from pysgrld.estimators.kept import KeptModel, StoredSamples
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.models.fitted import evenly_spaced
-from pysgrld.reading.intervals import interval, sense_of
+from pysgrld.reading.intervals import sense_of
 from pysgrld.reading.labels import LONGEST, Label, tidy
 from pysgrld.reading.results import COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS, Results
 from pysgrld.report.document_pass import Shares, share_deviation
@@ -224,18 +224,13 @@ class TopicTables(KeptModel):
             "coherence": measured.coherence or unknown,
             "words": [" ".join(row) for row in words],
         }
-        trace, is_wide = self._traced_shares(), False
+        trace = self._traced_shares()
         attrs: dict[str, str] = {}
         if trace is not None:
-            draws = trace[:, :k]
-            certain = np.zeros(k, bool)
-            if bounds := interval([[(draw, certain) for draw in draws]], exact=True):
-                low, high = bounds.low, bounds.high
-                if population == ALIKE and measured.deviation is not None:
-                    shares = Shares(draws.mean(axis=0)[:, None], low[:, None], high[:, None])
-                    wide = shares.widen(np.array(measured.deviation))
-                    low, high, is_wide = wide.low[:, 0], wide.high[:, 0], True
-                table |= {"low": low, "high": high}
+            is_wide = population == ALIKE and measured.deviation is not None
+            deviation = np.array(measured.deviation) if is_wide else None
+            if shares := Shares.traced(trace[:, :k], deviation):
+                table |= {"low": shares.low[:, 0], "high": shares.high[:, 0]}
                 attrs = sense_of(self._fitted().faithful, ALIKE if is_wide else THESE)
         sorted_frame: pandas.DataFrame = frame(table).sort_values(
             "share", ascending=False, kind="stable", ignore_index=True
@@ -310,7 +305,8 @@ class TopicTables(KeptModel):
         -------
         Page
             ``html`` has the page's HTML as bytes. The page shows documents only if `load` has read
-            a run of ``sgmc train``.
+            a run of ``sgmc train``, because a fit keeps no documents. Shares and coherence are those
+            that `fit` measured.
 
         Raises
         ------
@@ -325,6 +321,7 @@ class TopicTables(KeptModel):
         with tempfile.TemporaryDirectory(prefix="sgmc-") as folder:
             place = Path(folder) / type(self).__name__.lower()
             self.save(place)
-            page = report(place)
+            name, documents = type(self).__name__, plural(self._record.documents, "document")
+            page = report(place, title=f"{name} of {documents}")
             _ = page.html  # This line computes the page while the temporary folder exists.
             return page

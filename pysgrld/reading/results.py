@@ -52,6 +52,21 @@ _END = 1 << 16
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
+class FitMeasures(NamedTuple):
+    """Measures of topics that a fit in Python took on its documents; None if unknown.
+
+    Attributes
+    ----------
+    shares, npmi, deviation : (K,) float64
+        Share of each topic in the tokens, coherence of its first ten words, and standard deviation
+        of the share over samples of documents.
+    """
+
+    shares: Doubles | None = None
+    npmi: Doubles | None = None
+    deviation: Doubles | None = None
+
+
 class ChainOfTopics(NamedTuple):
     """Chain that measures the uncertainty of topics, and the numbers of its matching topics.
 
@@ -264,10 +279,10 @@ class Results(KeptSamples):
         After a Gibbs refinement, the share is the topic's mean share of the training tokens over
         all draws. Without a refinement, if the model itself has no weights of topics, shares are
         measured on up to 2,000 evenly spaced training documents, or on the held-out documents if
-        the corpus is gone.
+        the corpus is gone, or were measured by a fit in Python.
         """
-        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
-        if shares is not None and layer_index == 0 and len(shares):
+        shares = self.share_trace
+        if shares is not None and layer_index == 0:
             mean: Doubles = shares.mean(axis=0, dtype=np.float64)
             return mean
 
@@ -281,7 +296,8 @@ class Results(KeptSamples):
             documents = self.held_out().observed
             return documents, np.arange(len(documents))
 
-        return self.fitted.weights(some_documents, layer_index)
+        weights = self.fitted.weights(some_documents, layer_index)
+        return self.fit_measures.shares if weights is None and layer_index == 0 else weights
 
     @cached_property
     def former(self) -> FormerTopics | None:
@@ -327,8 +343,20 @@ class Results(KeptSamples):
 
     def share_sizes(self) -> Doubles | None:
         """Return the effective sample size of each topic's share, (K,), or None if unknown."""
-        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        shares = self.share_trace
         return None if shares is None else effective_sizes([shares], exact=True)
+
+    @property
+    def share_trace(self) -> Doubles | None:
+        """Shares of topics in each draw of the Gibbs refinement, (S, K), or None without draws."""
+        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        return None if shares is None or not len(shares) else shares
+
+    @cached_property
+    def fit_measures(self) -> FitMeasures:
+        """Measures that a fit in Python took on its documents, which it does not store."""
+        parts = self.checkpoint.meta.get("measures") or ()
+        return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
         """Return each chain with the numbers of its matching topics; this run is the only one."""
@@ -352,6 +380,15 @@ class Results(KeptSamples):
     def gone(self) -> str:
         """Message that the training corpus is missing, with its expected path."""
         return run_record.corpus_gone(self.run)
+
+    @property
+    def without_corpus(self) -> str:
+        """Source of shares and coherence if the training corpus is missing, for messages."""
+        if self.fit_measures.npmi is not None:
+            return "shares and coherence are those that the fit measured"
+        if is_folder(self.path / "holdout"):
+            return "coherence is missing, and shares are those in held-out documents"
+        return "shares and coherence are missing"
 
     def training_documents(self, corpus: Corpus) -> Others:
         """Return the positions of the training documents in `training_corpus`."""

@@ -269,7 +269,10 @@ def corpus_gone(run: RunDirectory) -> str:
     problems: list[SgmcError] = []
     if training_corpus(run, problems) is None and problems:
         return f"{run.path}: its training corpus cannot be used: {problems[0]}"
-    place = run.config.get("command", {}).get("corpus") or run.path / "corpus"
+    command = run.config.get("command", {})
+    if "estimator" in command:
+        return "a fit in Python keeps no documents"
+    place = command.get("corpus") or run.path / "corpus"
     return f"{run.path}: its training corpus is no longer at {place}, or was changed"
 
 

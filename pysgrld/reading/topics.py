@@ -110,7 +110,10 @@ def topics_of(
         probable = results.order_topics(phi, n, at, PROBABLE)
     followed = intervals and not results.fitted.no_mean
     bounds = results.word_intervals(top, at) if followed else None
-    found = results.coherence(_WORDS, at) if coherences else None
+    measured = results.coherence(_WORDS, at) if coherences else None
+    npmi = results.fit_measures.npmi if coherences and at == 0 else None
+    if measured is not None:
+        npmi = measured.npmi
     layers = results.fitted.layers
     own = None
     if not results.fitted.signed:
@@ -145,8 +148,8 @@ def topics_of(
             Topic(
                 k,
                 None if weights is None else float(weights[k]),
-                None if found is None else float(found.npmi[k]),
-                None if found is None else float(found.umass[k]),
+                None if npmi is None else float(npmi[k]),
+                None if measured is None else float(measured.umass[k]),
                 None if own is None else float(own[k]),
                 words,
                 None if counts is None else int(counts[k]),

@@ -14,7 +14,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError
 from pysgrld.models.fitted import evenly_spaced
-from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.intervals import ENOUGH, bounds, interval
 from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
@@ -224,6 +224,19 @@ class Shares(NamedTuple):
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
         low, high = bounds(share, effective)
         return cls(share.mean(axis=0).T, low.T, high.T)
+
+    @classmethod
+    def traced(cls, trace: Doubles, deviation: Doubles | None) -> Shares | None:
+        """Return shares from the draws of a Gibbs refinement, (S, K), or None with too few draws.
+
+        ``deviation`` is that of `share_deviation`, (K,), or None for these documents alone.
+        """
+        certain = np.zeros(trace.shape[1], bool)
+        if (limits := interval([[(draw, certain) for draw in trace]], exact=True)) is None:
+            return None
+        mean = trace.mean(axis=0, dtype=np.float64)
+        shares = cls(mean[:, None], limits.low[:, None], limits.high[:, None])
+        return shares if deviation is None else shares.widen(deviation)
 
     def widen(self, deviation: Doubles) -> Shares:
         """Widen the intervals by an additional normal error; its standard deviations are (K,)."""

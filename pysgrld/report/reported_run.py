@@ -22,6 +22,7 @@ from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.document_pass import (
     DocumentTopics,
     DocumentVisitor,
+    Shares,
     TopicShares,
     beside_map,
     looked_at,
@@ -219,8 +220,8 @@ class ReportedRun:
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
-                f"{self.results.gone}: so documents, coherence and the view along the corpus are "
-                "missing, and weights are those in held-out documents"
+                f"{self.results.gone}: documents and the view along the corpus are missing; "
+                f"{self.results.without_corpus}"
             )
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
@@ -311,6 +312,13 @@ class ReportedRun:
             self.weights, low, high = (part[:, 0] for part in shares)
             if self.draws > 1:
                 self.low, self.high = low, high
+        elif self.all_documents is None and at == 0 and not self.pooled:
+            # A fit in Python keeps no documents, but the deviation of shares over them.
+            deviation, trace = results.fit_measures.deviation, results.share_trace
+            if trace is not None and deviation is not None:
+                traced = Shares.traced(trace[:, : self.size], None if results.these else deviation)
+                if traced is not None:
+                    _, self.low, self.high = (part[:, 0] for part in traced)
         tell(3)
         self.phi = results.phi(at)
         self.first_words = results.order_topics(self.phi, MOST, at)

@@ -271,6 +271,29 @@ def test_a_refined_model_that_continues_has_no_measures_of_former_topics(refined
         assert not hasattr(model, "perplexity_")
 
 
+def test_a_report_states_what_the_fit_measured(refined):
+    """Red with: a corpus that is no longer there, and shares without intervals or coherence."""
+    facts, table = refined.report().facts, refined.summary_frame().set_index("topic")
+    assert facts["title"] == "LDA of 60 documents"
+    assert any(
+        line.startswith("a fit in Python keeps no documents")
+        and line.endswith("shares and coherence are those that the fit measured")
+        for line in facts["missing"]
+    )
+    for topic in facts["topics"]:
+        row = table.loc[topic["id"]]
+        np.testing.assert_allclose(topic["weight"], [row.share, row.low, row.high], atol=2e-6)
+        assert topic["npmi"] == pytest.approx(row.coherence, abs=1e-4)
+
+
+def test_a_saved_fit_has_the_shares_and_coherence_that_it_measured(fitted, tmp_path):
+    """Red with: dashes in `sgmc topics` for a model that a fit has measured and saved."""
+    fitted.save(tmp_path / "run")
+    for topic in topics_of(Results(tmp_path / "run", 1), 2, intervals=False):
+        assert topic.weight == pytest.approx(fitted.shares_[topic.id])
+        assert topic.npmi == pytest.approx(fitted.coherence_[topic.id])
+
+
 def test_representative_documents_have_the_greatest_share_and_a_passage():
     """Red with: documents of another topic; the beginning of a text for its typical passage."""
     filler = "unknown words " * 40

@@ -91,10 +91,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     weights, low, high = results.weights(layer), None, None
     corpus = results.training_corpus()
     if corpus is None:
-        notes.append(
-            f"{results.gone}: so the table of documents and coherence are missing, and shares are "
-            "those in held-out documents"
-        )
+        notes.append(f"{results.gone}: the table of documents is missing; {results.without_corpus}")
     else:
         steps = drawn_steps(results) if draw is None else []
         shares = _write_documents(results, corpus, steps, draw, request, tell)
@@ -107,7 +104,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     steady = _write_words(results, request, phi, follow=draw is None, tell=tell)
     if results.fitted.slices:
         _write_words_over_time(results, request)
-    coherence = results.coherence(TEN, layer, draw)
+    coherence, stored = results.coherence(TEN, layer, draw), None
+    if layer == 0 and draw is None:
+        stored = results.fit_measures.npmi
     # Overlap of each topic in the two chains that differ most, or in the halves of the only chain.
     overlap = None
     if request.draw == "mean" and not results.fitted.no_mean:
@@ -118,7 +117,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
                 overlap[topic.id] = topic.overlap
     shown = results.fitted.shown(layer)
     labels = names_of(results, layer) | results.given_names(layer)
-    npmi = None if coherence is None else coherence.npmi
+    npmi = stored if coherence is None else coherence.npmi
     numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer)
     target = request.folder / f"topics.{request.format}"
     with whole_table(target, request.format, _TOPICS) as table:

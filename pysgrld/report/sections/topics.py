@@ -36,7 +36,8 @@ class TopicRecords(Section):
         run, fitted = self.run, self.run.results.fitted
         spread = run.results.spread()
         coherence = run.results.coherence(TEN, run.at)
-        self._npmi = None if coherence is None else coherence.npmi
+        stored = run.results.fit_measures.npmi if run.at == 0 else None
+        self._npmi = stored if coherence is None else coherence.npmi
         self._counts = fitted.counts()
         self._followed = {} if self._seeds is None else self._seeds.found()
         self._against: dict[int, list[str]] = {}
