@@ -13,7 +13,7 @@ from pysgrld.evaluate.coherence import coherence, meetings
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.proportion_files import check_suffix
-from pysgrld.reading.results import Results
+from pysgrld.reading.results import FitMeasures, Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.run import jsonio
 from pysgrld.types import Documents
@@ -138,8 +138,10 @@ def test_top_words_are_in_order(saved):
     assert results.top(100).shape == (3, 12)
 
 
-def test_a_run_without_corpus_has_topics_but_no_weights_or_coherence(saved):
-    topics = topics_of(saved[1], 4, intervals=True)
+def test_a_run_without_corpus_or_measures_has_topics_but_no_weights_or_coherence(saved):
+    results = Results(saved[1].path, 1)
+    vars(results)["fit_measures"] = FitMeasures()
+    topics = topics_of(results, 4, intervals=True)
     assert [t.id for t in topics] == [0, 1, 2]
     assert all(t.weight is None and t.npmi is None for t in topics)
     assert all(len(t.words) == 4 and t.words[0].low is None for t in topics)
