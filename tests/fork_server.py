@@ -75,9 +75,22 @@ class Server:
             raise
         return json.loads(answer)
 
-    def run(self, words, folder, *, text, seconds, plain=False, pipe=None, removed=False, at=None):
+    def run(
+        self,
+        words,
+        folder,
+        *,
+        text,
+        seconds,
+        env=None,
+        plain=False,
+        pipe=None,
+        removed=False,
+        at=None,
+    ):
         """Run ``sgmc`` to its end, with the interface of `subprocess.run`.
 
+        With `env` as its environment, which may arm a fail point.
         With `plain` as a user who is not root. SIGTERM asks it to end when it has opened a named pipe.
         The folder is `removed` when the process is in it. With `at`, a word and the number of a signal,
         the process sends the signal to itself when it prints the word on standard error.
@@ -89,7 +102,7 @@ class Server:
                 folder=str(folder),
                 said=str(said),
                 shown=str(shown),
-                exactly=dict(os.environ),
+                exactly=dict(os.environ if env is None else env),
                 plain=plain,
                 removed=removed,
                 at=at,
@@ -162,11 +175,19 @@ def signal_at(word, number):
     sys.stderr.write = watched
 
 
+def _set_environment(variables):
+    """Replace the environment, and arm the fail point that it names."""
+    from pysgrld.run import _failpoints
+
+    os.environ.clear()
+    os.environ.update(variables)
+    _failpoints.arm(variables.get("SGMC_FAILPOINT"))
+
+
 def _child(request):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if "exactly" in request:
-        os.environ.clear()
-        os.environ.update(request["exactly"])
+        _set_environment(request["exactly"])
     os.environ.update(request.get("env", {}))
     os.chdir(request["folder"])
     if request.get("removed"):
@@ -225,8 +246,7 @@ def _fork_spawned():
     def prepare_like_command(data):
         """Set environment and output of the command, as in a spawned process."""
         command = Path("/proc", str(data.pop("command")))
-        os.environ.clear()
-        os.environ.update(data.pop("environment"))
+        _set_environment(data.pop("environment"))
         for number in (1, 2):
             os.dup2(os.open(command / "fd" / str(number), os.O_WRONLY | os.O_APPEND), number)
         prepare(data)

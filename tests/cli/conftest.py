@@ -51,11 +51,11 @@ class Sgmc:
     def __init__(self, folder, command=(SGMC,)):
         self.folder, self.command = folder, command
 
-    def __call__(self, *args, code=0, text=True, at=None, **kwargs):
+    def __call__(self, *args, code=0, text=True, at=None, env=None, **kwargs):
         words = [*map(str, self.command), *map(str, last_of_each(args))]
         if kwargs or self.command != (SGMC,):
             if at:
-                kwargs["env"] = os.environ | {"SIGNAL_AT": json.dumps(at)}
+                env = os.environ | {"SIGNAL_AT": json.dumps(at)}
             done = subprocess.run(
                 words,
                 cwd=self.folder,
@@ -63,10 +63,13 @@ class Sgmc:
                 text=text,
                 timeout=240,
                 check=False,
+                env=env,
                 **kwargs,
             )
         else:
-            done = fork_server.shared().run(words, self.folder, text=text, seconds=240, at=at)
+            done = fork_server.shared().run(
+                words, self.folder, text=text, seconds=240, env=env, at=at
+            )
         assert code in (None, done.returncode), (args, done.returncode, done.stdout, done.stderr)
         return done
 
