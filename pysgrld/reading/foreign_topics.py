@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
+import itertools
 import math
-import zlib
+import tokenize
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError, plural
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
@@ -22,6 +26,12 @@ _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "bet
 #: Minimum mean number of words per topic in a file of distributions. A file with fewer words
 #: contains only the top words of topics.
 _WORDS = 30
+#: Maximum number of entries of the matrix of a table's topics, and of bytes of a line.
+_CELLS, _LINE = 1 << 29, 1 << 20
+
+
+#: Errors of `numpy.load` for an invalid file; it parses the header as Python code.
+_INVALID = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, tokenize.TokenError)
 
 
 class ForeignTopics(NamedTuple):
@@ -37,7 +47,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     Parameters
     ----------
     path : Path
-        ``.npy``: a matrix (K, V) or (V, K). Any other file is text, possibly compressed by gzip:
+        ``.npy``: a matrix (K, V) or (V, K). Any other file is text, possibly compressed:
         MALLET's state; MALLET's topic-word weights (topic, word, weight, separated by tabs); or a
         table with a header and the columns topic, word, and p, probability, weight, prob, beta or
         count.
@@ -59,7 +69,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
         if path.suffix == ".npy":
             return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
         counts = _read_table(path)
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
+    except (OSError, csv.Error) as error:
         if isinstance(error, SgmcError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
@@ -74,7 +84,13 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
             "in gensim: np.save('topics.npy', lda.get_topics()), and write the words to "
             "vocab.txt, one per line"
         )
-    phi = np.zeros((len(counts), len(words)), np.float32)
+    if len(counts) * len(words) > _CELLS:
+        raise CorpusError(
+            f"has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, which are too "
+            "many",
+            path,
+        )
+    phi = np.zeros((len(counts), len(words)))
     for row, topic in enumerate(sorted(counts)):
         for word, value in counts[topic].items():
             phi[row, place[word]] = value
@@ -91,38 +107,40 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     except UnicodeDecodeError:
         raise CorpusError("is not UTF-8", vocabulary) from None
     try:
-        matrix = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError):
-        raise CorpusError("is not a matrix in NumPy format", path) from None
+        # mapped, so that a size beyond the file's is refused before memory is allocated
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _INVALID:
+        matrix = None
+    if not isinstance(matrix, np.ndarray):
+        raise CorpusError("is not a matrix in NumPy format", path)
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
             f"is a matrix of {shape}, but {vocabulary} has {plural(len(words), 'word')}", path
         )
     phi = matrix if matrix.shape[1] == len(words) else matrix.T
-    return ForeignTopics(_scaled(np.array(phi, np.float32), path), words)
+    return ForeignTopics(_scaled(phi, path), words)
 
 
-def _scaled(phi: Floats, path: Path) -> Floats:
+def _scaled(phi: npt.NDArray[Any], path: Path) -> Floats:
     """Scale each topic so that its row sums to 1."""
-    totals = phi.sum(axis=1, keepdims=True)
-    if not (np.isfinite(phi).all() and (phi >= 0).all() and (totals > 0).all()):
+    with np.errstate(over="ignore"):
+        totals = phi.sum(axis=1, keepdims=True, dtype=np.float64)
+    if not (phi.size and np.isfinite(totals).all() and (phi >= 0).all() and (totals > 0).all()):
         raise CorpusError(
             "a topic has a negative value or a value that is not a number, or all its values are 0",
             path,
         )
-    scaled: Floats = phi / totals
+    scaled: Floats = (phi / totals).astype(np.float32)
     return scaled
 
 
 def _read_table(path: Path) -> dict[int, dict[str, float]]:
     """Read a table, and return the words of each topic with their weights."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
     topics: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    opened = gzip.open if packed else open
-    with opened(path, "rt", encoding="utf-8", errors="replace") as file:
-        first = file.readline()
+    with Lines(path, _LINE) as lines_of_file:
+        file = _lines(lines_of_file, path)
+        first = next(file, "")
         if first.startswith(_STATE):
             for number, line in enumerate(file, 2):
                 if not line.startswith("#"):
@@ -146,13 +164,23 @@ def _read_table(path: Path) -> dict[int, dict[str, float]]:
                     1,
                 )
             columns, lines = [heads.index(head) for head in ("topic", "word", value)], []
-        rows = csv.reader([*lines, *file], delimiter=separator)
+        rows = csv.reader(itertools.chain(lines, file), delimiter=separator)
         for number, fields in enumerate(rows, 2 - len(lines)):
             if len(fields) <= max(columns):
                 raise CorpusError(f"has {plural(len(fields), 'field')}", path, number)
             topic, weight = (_number([fields[columns[i]]], path, number) for i in (0, 2))
             topics[int(topic)][fields[columns[1]]] += weight
     return topics
+
+
+def _lines(file: Lines, path: Path) -> Iterator[str]:
+    """Yield the lines of a file with their newlines."""
+
+    def refuse(kind: str, message: str, label: str, line: int | None) -> None:
+        raise CorpusError(f"has more than {_LINE >> 20} MB, so it is no line of topics", path, line)
+
+    for block in file.lines(refuse):
+        yield from io.StringIO(block.decode("utf-8", errors="replace"))
 
 
 def _number(fields: list[str], path: Path, line: int) -> float:

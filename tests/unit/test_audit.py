@@ -1,6 +1,7 @@
 """Audit of topics of other programs: how they are read, and how they are judged."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -105,5 +106,54 @@ def test_a_damaged_state_is_refused(tmp_path):
     damaged = bytearray(gzip.compress(state.encode()))
     damaged[15] ^= 0xFF
     (tmp_path / "state.gz").write_bytes(damaged)
-    with pytest.raises(MissingInputError, match=r"state\.gz: cannot be read"):
+    with pytest.raises(CorpusError, match=r"state\.gz"):
         read_foreign_topics(tmp_path / "state.gz")
+
+
+@pytest.mark.parametrize(
+    ("shape", "problem"),
+    [
+        ("(60, 68719476736)", "not a matrix"),
+        ("(60, 1208925819614629174706176)", "not a matrix"),
+        ("(3, 60, ", "not a matrix"),
+        ("(-1, 60)", "not a matrix"),
+        ("(0, 60)", "matrix"),
+    ],
+)
+def test_a_forged_matrix_is_refused(tmp_path, shape, problem):
+    """Red with: memory for the size in the header; an error of NumPy's parser let through."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    head = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    (tmp_path / "topics.npy").write_bytes(head + bytes(480))
+    with pytest.raises(CorpusError, match=problem):
+        read_foreign_topics(tmp_path / "topics.npy")
+
+
+def test_an_archive_or_values_without_a_sum_are_refused(tmp_path):
+    """Red with: an archive called .npy (an AttributeError), or topics of zeros (1e300 in float32)."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    path = tmp_path / "topics.npy"
+    with path.open("wb") as file:
+        np.savez(file, topics=np.ones((2, 60)))
+    with pytest.raises(CorpusError, match="not a matrix in NumPy format"):
+        read_foreign_topics(path)
+    np.save(path, np.full((2, 60), 1e300))
+    np.testing.assert_allclose(read_foreign_topics(path).phi, 1 / 60)
+    np.save(path, np.full((2, 60), 1e308))
+    with pytest.raises(CorpusError, match="not a number"):
+        read_foreign_topics(path)
+
+
+@pytest.mark.parametrize("name", ["state.gz", "table.gz"])
+def test_a_compressed_line_without_an_end_is_refused(tmp_path, name):
+    """Red with: a line of any length (it takes 16 MB and more)."""
+    head = b"#doc source pos\n" if name == "state.gz" else b"topic,word,p\n"
+    (tmp_path / name).write_bytes(gzip.compress(head + b"x" * (16 << 20), 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorpusError, match="more than 1 MB"):
+            read_foreign_topics(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()

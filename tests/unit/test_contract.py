@@ -274,3 +274,10 @@ def test_a_preset_is_of_one_family_and_of_samplers_that_it_takes(preset):
     model = kind_of({"preset": preset})[1]
     assert preset in model.presets
     assert set(PRESETS[preset].get("algos", {PRESETS[preset]["algo"]})) <= set(model.algorithms)
+
+
+@pytest.mark.parametrize("name", ["drift", "spread"])
+def test_a_standard_deviation_that_float32_takes_for_0_is_refused(name):
+    """Red with: any number above 0 (70 and a traceback)."""
+    with pytest.raises(UsageError, match="'1e-320' is not a number greater than 1e-06"):
+        OPTIONS[name].parse("1e-320")

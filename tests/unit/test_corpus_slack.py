@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import open_corpus
+from pysgrld.corpus.formats import slack
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError
 
@@ -64,3 +65,10 @@ def test_a_damaged_export_is_refused(tmp_path, changed, fault):
     """Red with: a traceback; a message without a time read as a document."""
     with pytest.raises(CorpusError, match=fault):
         open_corpus(export(tmp_path / "e", **changed), OPTIONS, store=tmp_path / "s")
+
+
+def test_a_list_of_people_of_any_size_is_refused(tmp_path, monkeypatch):
+    """Red with: the whole file read, whatever its size, and an error of the system let through."""
+    monkeypatch.setattr(slack, "_LARGEST", 9)
+    with pytest.raises(CorpusError, match=r"users\.json: is larger than"):
+        open_corpus(export(tmp_path / "e"), OPTIONS, store=tmp_path / "s")

@@ -17,10 +17,13 @@ from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, Message, plural
+from pysgrld.options.paths import read_input
 
 #: Names of the file that lists the people of an export, and of the files that list its channels.
 _PEOPLE = "users.json"
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
+#: Maximum size of the list of people in bytes.
+_LARGEST = 1 << 26
 #: Pattern of the name of a file with the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 #: Pattern of a link, a person, a channel or a group in a message, with the text that Slack shows.
@@ -62,13 +65,16 @@ class Export:
     Raises
     ------
     CorpusError
-        If the list of people is damaged.
+        If the list of people is damaged or too large.
+    MissingInputError
+        If it cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.notices, self._folder = 0, folder
+        data = read_input(folder / _PEOPLE, _LARGEST, "list of people")
         try:
-            people = json.loads((folder / _PEOPLE).read_bytes())
+            people = json.loads(data)
             self._people = {person["id"]: person for person in people}
         except (ValueError, TypeError, KeyError, RecursionError):
             raise CorpusError(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: Standard deviations of a word's log weight: of its change from slice to slice, and at the start
 #: of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
+#: Lower bound of both; the square of its inverse is far from the largest float32.
+_LEAST = 1e-6
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 10
 #: Minimum work on a minibatch (tokens times sweeps) for each element of the topic matrix, because a
@@ -56,7 +58,7 @@ class DynamicModel(Model["DynamicOptions"]):
         "starts": STARTS,
         "exact-sweeps": EXACT_SWEEPS,
         "drift": Option(
-            real(0.0, 100.0),
+            real(_LEAST, 100.0),
             "0.1",
             "standard deviation of the change of a word's logarithm from slice to slice",
             _GROUP,
@@ -65,7 +67,7 @@ class DynamicModel(Model["DynamicOptions"]):
             setting=True,
         ),
         "spread": Option(
-            real(0.0, 1000.0),
+            real(_LEAST, 1000.0),
             "3",
             "standard deviation of a word's logarithm in the first slice",
             _GROUP,
