@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, Ty
 import numpy as np
 
 from pysgrld.errors import Log, NotFittedError, SgmcError, UnknownWordsWarning, UsageError, no_log
-from pysgrld.estimators.fitting import jobs
+from pysgrld.estimators.fitting import AUTO, jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents, unknown_documents
 from pysgrld.models.table import model_of
@@ -375,7 +375,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule that a parameter is a whole number >= 0, for a parameter that sets no option.
+    """Return the rule that a parameter is a whole number >= 0 or "auto", and sets no option.
 
     Parameters
     ----------
@@ -384,8 +384,8 @@ def switch(name: str, value: Any) -> Rule:
     value : object
         Its value; a bool counts as 0 or 1.
     """
-    good = isinstance(value, bool) or is_whole(value, 0)
-    return Rule("", value, good, "a whole number >= 0", name)
+    good = isinstance(value, bool) or is_whole(value, 0) or value == AUTO
+    return Rule("", value, good, f'a whole number >= 0, or "{AUTO}"', name)
 
 
 def is_whole(value: Any, low: int, high: int = MOST) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole, with_sampler_options
 from pysgrld.estimators.count_model import CountModel
+from pysgrld.estimators.fitting import AUTO
 from pysgrld.estimators.inputs import as_documents, in_units
-from pysgrld.estimators.kept import AUTO, as_rows
+from pysgrld.estimators.kept import as_rows
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
@@ -73,8 +74,9 @@ class DeepLDA(CountModel):
         alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
         Number of threads, or -1 for all processors; by default as many as the process may use.
-    verbose : int
-        1 to print lines on the progress of `fit`, 0 to print nothing.
+    verbose : int or "auto"
+        1 to print lines on the progress of `fit`, 0 to print nothing. By default a progress bar
+        appears after two seconds in terminals and notebooks, and disappears at the end.
 
     Attributes
     ----------
@@ -145,7 +147,7 @@ class DeepLDA(CountModel):
         keep_samples: int | str = AUTO,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | str = AUTO,
         # The decorator with_sampler_options replaces this parameter by named parameters.
         **sampler_options: Any,
     ) -> None:

@@ -22,7 +22,7 @@ from pysgrld.estimators.base import (
     switch,
 )
 from pysgrld.estimators.dataframes import Framed
-from pysgrld.estimators.fitting import Progress, check_memory, jobs
+from pysgrld.estimators.fitting import AUTO, Progress, check_memory, jobs
 from pysgrld.estimators.words import new_documents
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
@@ -83,8 +83,9 @@ class DPMixture(Framed):
         alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
         Number of threads, or -1 for all processors; by default as many as the process may use.
-    verbose : int
-        1 to print lines on the progress of `fit`, 0 to print nothing.
+    verbose : int or "auto"
+        1 to print lines on the progress of `fit`, 0 to print nothing. By default a progress bar
+        appears after two seconds in terminals and notebooks, and disappears at the end.
 
     Attributes
     ----------
@@ -143,7 +144,7 @@ class DPMixture(Framed):
         burn_in: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | str = AUTO,
     ) -> None:
         self.algo = algo
         self.base = base

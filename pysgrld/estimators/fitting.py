@@ -22,6 +22,10 @@ from pysgrld.types import Documents
 
 #: Maximum number of seconds between two progress lines. The first lines follow each other faster.
 SELDOM = 30.0
+#: Number of seconds after which a progress bar appears.
+PATIENCE = 2.0
+#: Value of a parameter whose effect depends on the circumstances.
+AUTO = "auto"
 
 
 def jobs(n_jobs: Any) -> int:
@@ -113,9 +117,9 @@ class Progress:
     ----------
     name : str
         First word of the progress lines.
-    verbose : int
+    verbose : int or "auto"
         1 to print progress lines on standard output: after one second, then at growing intervals of
-        up to 30 seconds, and at the end.
+        up to 30 seconds, and at the end. "auto" for a bar on standard error, if a person watches.
 
     Attributes
     ----------
@@ -124,8 +128,9 @@ class Progress:
     """
 
     name: str
-    verbose: int = 0
+    verbose: int | str = 0
     interrupted: bool = False
+    _bar: Any = None
     _ours: bool = False
     _due: float = 1.0
     _started: float = field(default_factory=time.monotonic)
@@ -138,6 +143,8 @@ class Progress:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
         if self._ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.interrupted and kind is None:
@@ -179,6 +186,10 @@ class Progress:
             True for the last line.
         """
         seconds = time.monotonic() - self._started
+        if self.verbose == AUTO:
+            if _is_watched():
+                self._move_bar(step, total, parts, seconds)
+            return
         if not self.verbose or not (last or seconds >= self._due):
             return
         self._due = seconds + min(seconds, SELDOM)
@@ -186,3 +197,23 @@ class Progress:
         line = ", ".join([done, *parts, f"{seconds:.1f} s"])
         sys.stdout.write(f"{self.name}: {line}\n")
         sys.stdout.flush()
+
+    def _move_bar(self, step: int, total: int | None, parts: list[str], seconds: float) -> None:
+        """Show the progress as a bar, and begin a new bar when another stage begins."""
+        from tqdm import tqdm
+
+        if self._bar is None or self._bar.total != total or step < self._bar.n:
+            if self._bar is not None:
+                self._bar.close()
+            delay = max(0.0, PATIENCE - seconds)
+            self._bar = tqdm(desc=self.name, total=total, delay=delay, leave=False)
+        self._bar.set_postfix_str(", ".join(parts), refresh=False)
+        self._bar.update(step - self._bar.n)
+
+
+def _is_watched() -> bool:
+    """Return True if standard error is a terminal or a notebook's output."""
+    try:
+        return "ipykernel" in sys.modules or sys.stderr.isatty()
+    except (AttributeError, ValueError, OSError):  # Standard error is closed.
+        return False

@@ -21,7 +21,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError, UsageError, plural
 from pysgrld.estimators.dataframes import ALIKE, THESE, Framed, KeptTopics, library
-from pysgrld.estimators.fitting import jobs
+from pysgrld.estimators.fitting import AUTO, jobs
 from pysgrld.estimators.words import UNNAMED
 from pysgrld.models.fitted import Fitted, evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -40,9 +40,9 @@ from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 if TYPE_CHECKING:
     import pandas
 
-#: `AUTO`: default of the parameter ``keep_samples``. `AUTO_SAMPLES`, `AUTO_BYTES`: with the
-#: default, the maximum number of stored samples and of their bytes.
-AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
+#: `AUTO_SAMPLES`, `AUTO_BYTES`: with the default of ``keep_samples``, the maximum number of stored
+#: samples and of their bytes.
+AUTO_SAMPLES, AUTO_BYTES = 50, 1 << 28
 #: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (
     "the model has no posterior samples; set keep_samples before fit, and max_iter greater "

@@ -17,7 +17,7 @@ from pysgrld.estimators.base import (
     with_sampler_options,
 )
 from pysgrld.estimators.count_model import CountModel
-from pysgrld.estimators.kept import AUTO
+from pysgrld.estimators.fitting import AUTO
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, fixed, lowest_eta
 from pysgrld.options.word_files import seed_words
@@ -103,8 +103,9 @@ class LDA(CountModel):
         alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
         Number of threads, or -1 for all processors; by default as many as the process may use.
-    verbose : int
-        1 to print lines on the progress of `fit`, 0 to print nothing.
+    verbose : int or "auto"
+        1 to print lines on the progress of `fit`, 0 to print nothing. By default a progress bar
+        appears after two seconds in terminals and notebooks, and disappears at the end.
 
     Attributes
     ----------
@@ -186,7 +187,7 @@ class LDA(CountModel):
         keep_samples: int | str = AUTO,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | str = AUTO,
         # The decorator with_sampler_options replaces this parameter by named parameters.
         **sampler_options: Any,
     ) -> None:

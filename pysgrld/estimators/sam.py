@@ -8,8 +8,8 @@ import numpy as np
 
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
+from pysgrld.estimators.fitting import AUTO
 from pysgrld.estimators.inputs import as_documents, in_fine_units
-from pysgrld.estimators.kept import AUTO
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.table import model_of
 from pysgrld.types import Documents, Key
@@ -68,8 +68,9 @@ class SAM(TopicModel):
         alone determines the random numbers: results do not depend on ``n_jobs``.
     n_jobs : int, optional
         Number of threads, or -1 for all processors; by default as many as the process may use.
-    verbose : int
-        1 to print lines on the progress of `fit`, 0 to print nothing.
+    verbose : int or "auto"
+        1 to print lines on the progress of `fit`, 0 to print nothing. By default a progress bar
+        appears after two seconds in terminals and notebooks, and disappears at the end.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class SAM(TopicModel):
         keep_samples: int | str = AUTO,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | str = AUTO,
         # The decorator with_sampler_options replaces this parameter by named parameters.
         **sampler_options: Any,
     ) -> None:

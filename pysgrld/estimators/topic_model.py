@@ -26,9 +26,9 @@ from pysgrld.estimators.base import (
     switch,
 )
 from pysgrld.estimators.dataframes import Transformer
-from pysgrld.estimators.fitting import Progress, check_memory, jobs
+from pysgrld.estimators.fitting import AUTO, Progress, check_memory, jobs
 from pysgrld.estimators.inputs import content_keys
-from pysgrld.estimators.kept import AUTO, NO_SAMPLE, Sample
+from pysgrld.estimators.kept import NO_SAMPLE, Sample
 from pysgrld.estimators.topic_tables import TopicTables
 from pysgrld.estimators.words import new_documents, tokens_in
 from pysgrld.evaluate import HeldOut
@@ -68,7 +68,7 @@ class TopicModel(TopicTables, Transformer):
     holdout: int | float | None
     total_samples: float
     random_state: Any
-    verbose: int
+    verbose: int | str
 
     # ---- parameters ----
 

@@ -1,6 +1,7 @@
 """Models after fit: pickled, saved, loaded, interrupted; their samples, and lines on the way."""
 
 import copy
+import io
 import pickle
 import signal
 
@@ -143,16 +144,39 @@ def test_lines_say_how_far_a_fit_is(model, line, capsys):
     assert capsys.readouterr().out == ""
 
 
+class Terminal(io.StringIO):
+    """Standard error of somebody who watches."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_bar_shows_a_fit_to_somebody_who_watches(monkeypatch, capsys):
+    """Red with: no bar by default; a bar that stays; a bar in a file; one for verbose=0."""
+    monkeypatch.setattr(resources, "PATIENCE", 0.0)
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    LDA(3, holdout=0, **SHORT).fit(COUNTS)
+    assert "LDA" in screen.getvalue()
+    assert screen.getvalue().endswith("\r")
+    for model, error in (
+        (LDA(3, holdout=0, **SHORT), io.StringIO()),
+        (LDA(3, holdout=0, verbose=0, **SHORT), Terminal()),
+    ):
+        monkeypatch.setattr("sys.stderr", error)
+        model.fit(COUNTS)
+        assert error.getvalue() == ""
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("name", ["verbose", "keep_samples"])
 @pytest.mark.parametrize("value", [-1, 1.5, "much", None])
 def test_a_number_that_is_none_is_refused(name, value):
-    wanted = "a whole number >= 0" + (', or "auto"' if name == "keep_samples" else "")
+    wanted = 'a whole number >= 0, or "auto"'
     with pytest.raises(ValueError, match=f"^{name}: wanted {wanted}, found {value!r}"):
         LDA(3, **{name: value}, **SHORT).fit(COUNTS)
     if name == "verbose":
-        with pytest.raises(
-            ValueError, match=f"^verbose: wanted a whole number >= 0, found {value!r}"
-        ):
+        with pytest.raises(ValueError, match=f"^verbose: wanted {wanted}, found {value!r}"):
             DPMixture(verbose=value, **SHORT).fit(COUNTS)
 
 
