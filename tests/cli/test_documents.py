@@ -164,6 +164,12 @@ def test_results_are_joined_to_the_table_by_the_id(sgmc, tmp_path):
     assert inferred["id"].tolist() == list(range(1, 31))
     assert inferred["group"].tolist() == table["group"].tolist()
 
+    table[["group"]].to_csv(tmp_path / "groups.csv", index=False)
+    own = ("--metadata", "groups.csv", "--meta-field", "group", "-o", "stored", "-q")
+    sgmc("corpus", "build", "posts.csv", *whole[:-2], *own)
+    sgmc("infer", "run", "stored", "--keep-field", "group", "-o", "stored.csv", "-q")
+    assert pd.read_csv(tmp_path / "stored.csv")["group"].tolist() == documents["group"].tolist()
+
     sgmc("report", "run", "-o", "page.html", "--json", "page.json")
     shown = json.loads((tmp_path / "page.json").read_text())["docs"]
     assert {documents["id"][row] for row in shown["row"]} == set(map(int, shown["id"]))
