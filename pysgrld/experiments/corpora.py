@@ -117,7 +117,7 @@ def read_split(
         raise MissingInputError(f"{path}: no docword.NAME.txt(.gz), nor a folder with one")
     documents, words = read_counts(paths[0], setting, listener)
     if setting.quick:
-        documents = first(documents, QUICK_TRAIN // 3)
+        documents = first(documents, QUICK_SCORED // 2)
     held_out = split(documents, np.arange(len(documents)), observed, setting.seed)
     return SplitCorpus(held_out.observed, len(words), held_out)
 

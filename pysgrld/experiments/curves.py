@@ -38,7 +38,7 @@ from pysgrld.types import Key
 #: after `FIRST` seconds, and then whenever its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
-QUICK_SECONDS = 0.5
+QUICK_SECONDS = 0.2
 #: Columns of the table if the scored documents are split. `WHOLE` has the columns if documents are
 #: scored whole.
 HEAD = (

@@ -144,7 +144,7 @@ WIKI = PaperColumn(
 #: burn-in iterations and of samples in a quick run.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
 #: Number of training documents in a quick run, and number of scored documents.
-QUICK_DOCUMENTS = (400, 150)
+QUICK_DOCUMENTS = (200, 50)
 #: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 

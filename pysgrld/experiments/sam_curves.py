@@ -4,6 +4,7 @@ The first panel has the settings of the released code. With its step sizes the p
 move, so that both the paper's curves and these show a least-squares fit. The second panel has
 sgmc's settings and the same model. Minibatch samplers also have rows that see the whole corpus in
 each iteration (``-full``), with one step of the topics per iteration, as in the released code.
+Geodesic Monte Carlo also has rows with an adapted step size (``-adapted``).
 
 Two scores are shown. The paper's log-perplexity averages over 200 proportions drawn from the prior;
 it is far too high for concentrated documents, and carries little information. The other score uses
@@ -43,6 +44,10 @@ _ALL = {"minibatch": 2**53}
 #: Options of runs with sgmc's settings: burn-in is shorter than by default if each iteration uses
 #: the whole corpus.
 _SHORT = {"burn-in": 20, "sample-every": 1}
+#: Options of further runs of geodesic Monte Carlo, whose step size is adapted in the burn-in.
+_ADAPTED = {"adapted-iterations": 40, "burn-in": 40, "sample-every": 1}
+#: Line styles of rows by the suffix of their names.
+DASHES = {"full": "--", "adapted": "-."}
 
 
 class Study(NamedTuple):
@@ -118,6 +123,8 @@ def rows(study: Study, documents: int) -> list[TrainingRow]:
         training_rows.append(TrainingRow(algo, settings | (_SHORT if algo in EXACT else {}), OURS))
         if algo in NOISY:
             training_rows.append(TrainingRow(f"{algo}-full", settings | _ALL | _SHORT, OURS))
+        if algo in EXACT:
+            training_rows.append(TrainingRow(f"{algo}-adapted", settings | _ADAPTED, OURS))
     return training_rows
 
 
@@ -191,9 +198,14 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
 
     titles = list(dict.fromkeys(row.panel for row in rows))
     names = list(dict.fromkeys(row.name.removesuffix("-2016") for row in rows))
-    bases = list(dict.fromkeys(name.removesuffix("-full") for name in names))
-    colours = {name: COLOURS[bases.index(name.removesuffix("-full"))] for name in names}
-    dashes = {name: "--" if name.endswith("-full") else "-" for name in names}
+    suffixes = {name: name.rpartition("-")[2] for name in names}
+    bases = {
+        name: name.removesuffix(f"-{suffix}") if suffix in DASHES else name
+        for name, suffix in suffixes.items()
+    }
+    order_of_bases = list(dict.fromkeys(bases.values()))
+    colours = {name: COLOURS[order_of_bases.index(base)] for name, base in bases.items()}
+    dashes = {name: DASHES.get(suffix, "-") for name, suffix in suffixes.items()}
     figure = new_figure(1.6 + 5.0 * len(titles), 8.4)
     panels = figure.subplots(2, len(titles), sharey="row", squeeze=False)
     for index, (value, called) in enumerate(

@@ -99,6 +99,15 @@ LEAPFROG_STEPS = Option(
     default=5,
     setting=True,
 )
+ADAPTED_ITERATIONS = Option(
+    integer(0, 10**9),
+    "0",
+    "first iterations, which adapt the step size to an acceptance of 0.65",
+    _DIRECTIONS,
+    metavar="N",
+    default=0,
+    setting=True,
+)
 
 _SCALED = {"boundary": BOUNDARY, "scale-weight": SCALE_WEIGHT}
 _GEODESIC = {
@@ -230,7 +239,10 @@ SAMPLERS: dict[str, Sampler] = {
             "Trajectories",
             settings="TrajectorySettings",
             geometry="sphere",
-            options={"leapfrog-steps": LEAPFROG_STEPS._replace(default=1, shown="1")},
+            options={
+                "leapfrog-steps": LEAPFROG_STEPS._replace(default=1, shown="1"),
+                "adapted-iterations": ADAPTED_ITERATIONS,
+            },
             whole_corpus=True,
             takes=_STEPPED,
         ),
@@ -241,7 +253,7 @@ SAMPLERS: dict[str, Sampler] = {
             "Trajectories",
             settings="TrajectorySettings",
             geometry="sphere",
-            options={"leapfrog-steps": LEAPFROG_STEPS},
+            options={"leapfrog-steps": LEAPFROG_STEPS, "adapted-iterations": ADAPTED_ITERATIONS},
             whole_corpus=True,
             takes=_STEPPED,
         ),

@@ -4,28 +4,46 @@ Trajectories of leapfrog steps along geodesics are accepted by Metropolis's rule
 every document's proportions, which continue from the last iteration, it is a blocked Gibbs sampler
 (GMC-bGibbs). With several samples the energy is an expected one, and the method an approximation
 (GMC-apprMH).
+
+In the first iterations, if the settings ask for it, the step size is adapted towards an acceptance of
+`ACCEPTED` by dual averaging (Hoffman and Gelman 2014, section 3.2); then it is constant.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pysgrld.core import core
 from pysgrld.samplers.points import Points
 from pysgrld.samplers.sampler import SamplerSettings
-from pysgrld.samplers.state import Potential
+from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Key
+
+#: Target acceptance of trajectories whose step size is adapted.
+ACCEPTED = 0.65
+#: Constants of dual averaging by Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and the
+#: factor between the first step size and the one towards which the adaptation is drawn.
+SHRINKAGE, DELAY, FORGETTING, AMBITION = 0.05, 10.0, 0.75, 10.0
 
 
 @dataclass(frozen=True)
 class TrajectorySettings(SamplerSettings):
-    """Settings of geodesic Monte Carlo: the number of steps of a trajectory."""
+    """Settings of geodesic Monte Carlo.
+
+    Attributes
+    ----------
+    leapfrog_steps : int
+        Number of steps of a trajectory.
+    adapted_iterations : int
+        Number of first iterations in which the step size is adapted.
+    """
 
     leapfrog_steps: int = 5
+    adapted_iterations: int = 0
 
 
 class Trajectories(Points):
@@ -38,12 +56,21 @@ class Trajectories(Points):
     accepted: Doubles
 
     @classmethod
+    def form(cls, block: Block) -> type[BlockState[Any]]:
+        """Return the class of states with an adapted step size if the settings ask for it."""
+        return AdaptedTrajectories if block.settings.adapted_iterations else cls
+
+    @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Return the arrays of a new state, with their values before the first step."""
         return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Follow a trajectory of steps of size ``h``, and accept or reject its end."""
+        self.follow(key, statistics, h)
+
+    def follow(self, key: Key, statistics: Potential, h: float) -> float:
+        """Do as `step` does, and return the probability with which the end was accepted."""
         slope = statistics.drawn(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
@@ -60,9 +87,10 @@ class Trajectories(Points):
         self.accepted[1] += 1.0
         if math.log(uniform(key)) <= gained:
             self.accepted[0] += 1.0
-            return
-        for name in Points.names:
-            getattr(self, name)[...] = before[name]
+        else:
+            for name in Points.names:
+                getattr(self, name)[...] = before[name]
+        return math.exp(min(0.0, gained))
 
     def figures(self) -> dict[str, float]:
         """Return the fraction of accepted trajectories."""
@@ -72,6 +100,37 @@ class Trajectories(Points):
     def kinetic(self) -> float:
         """Return the sum of squared velocities."""
         return math.fsum(self.squares[: self.block.shape[1]].tolist())
+
+
+class AdaptedTrajectories(Trajectories):
+    """Points on spheres that are updated by trajectories with an adapted step size.
+
+    ``adapted`` (3,) has the logarithms of two factors of the step size, of the next iteration and
+    averaged over iterations, and the mean shortfall of acceptance.
+    """
+
+    names: ClassVar[tuple[str, ...]] = (*Trajectories.names, "adapted")
+    adapted: Doubles
+
+    @classmethod
+    def new_arrays(cls, block: Block) -> dict[str, Array]:
+        """Return the arrays of a new state, with their values before the first step."""
+        return super().new_arrays(block) | {"adapted": np.zeros(3)}
+
+    def step(self, key: Key, statistics: Potential, h: float) -> None:
+        """Follow a trajectory with the adapted multiple of ``h``; adapt it in the first iterations."""
+        adapts = key.step < self.block.settings.adapted_iterations
+        acceptance = self.follow(key, statistics, h * math.exp(self.adapted[0 if adapts else 1]))
+        if adapts:
+            self.adapt(key.step + 1, acceptance)
+
+    def adapt(self, m: int, acceptance: float) -> None:
+        """Adapt the step size after iteration ``m``, from 1, to the probability of acceptance."""
+        log_factor, average, shortfall = self.adapted.tolist()
+        shortfall += (ACCEPTED - acceptance - shortfall) / (m + DELAY)
+        log_factor = math.log(AMBITION) - math.sqrt(m) / SHRINKAGE * shortfall
+        average += m**-FORGETTING * (log_factor - average)
+        self.adapted[:] = log_factor, average, shortfall
 
 
 def uniform(key: Key) -> float:

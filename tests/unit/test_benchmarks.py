@@ -102,6 +102,48 @@ def module(monkeypatch):
     return importlib.import_module
 
 
+def test_finished_rows_of_an_experiment_are_kept_unless_their_settings_change(
+    module, monkeypatch, tmp_path
+):
+    """Red with: files by position, which another choice of rows would move; settings not compared."""
+    script, trained = module("reproductions"), []
+
+    def in_processes(work, tasks, costs, processes, tell, done):
+        for position, task in enumerate(tasks):
+            trained.append(task.name)
+            done(position, costs[position])
+
+    monkeypatch.setattr(script, "in_processes", in_processes)
+    rows = {
+        name: SimpleNamespace(
+            name=name, options=SimpleNamespace(seed=0), iterations=9, seconds=None
+        )
+        for name in ("a", "b", "c")
+    }
+
+    def run(*names, cost):
+        told = {}
+        costs = [cost] * len(names)
+        tasks = [rows[name] for name in names]
+        results = script.keep_rows(
+            tmp_path,
+            None,
+            tasks,
+            costs,
+            1,
+            None,
+            lambda position, result: told.update({position: result}),
+        )
+        assert told == dict(enumerate(results))
+        return results
+
+    assert run("b", "c", cost=1) == [1, 1]
+    assert run("a", "b", "c", cost=2) == [2, 1, 1]
+    rows["c"].iterations = 10
+    assert run("a", "b", "c", cost=3) == [2, 1, 3]
+    assert trained == ["b", "c", "a", "c"]
+
+
 @pytest.mark.parametrize(("how", "least"), [("recovered", 0.85), ("rows", 0.55)])
 def test_anchor_words_give_the_topics_of_a_corpus_that_has_them(module, how, least):
     """Red with: no diagonal taken off; the nearest row for the farthest."""

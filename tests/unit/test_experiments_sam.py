@@ -86,7 +86,7 @@ def test_every_row_runs_and_has_both_scores(study):
     """Samples of samplers; topics of variational Bayes. Red with: no further figure of the latter."""
     data = corpus()
     rows = given(study, 40)
-    assert len(rows) == 16
+    assert len(rows) == 18
     for row in rows.values():
         small = row.options | {"minibatch": 10, "sample-every": 1}
         small |= {} if "vi" in row.name else {"burn-in": 0, "sweeps": 2, "kept-sweeps": 1}

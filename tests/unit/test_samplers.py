@@ -19,6 +19,7 @@ from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts, EnergyGradient
 from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES, options_of_samplers
 from pysgrld.samplers.tlasgr import ScaledSettings
+from pysgrld.samplers.trajectories import TrajectorySettings
 from pysgrld.types import Block, Key
 
 V, K = 30, 5
@@ -45,6 +46,7 @@ KINDS = {
     "scir-natural": (SAMPLERS["scir"], TOPICS._replace(settings=ScirSettings("natural"))),
     "tlasgr-reflect": (SAMPLERS["tlasgr"], TOPICS._replace(settings=ScaledSettings("reflect"))),
     "sggmc-inner": (SAMPLERS["sggmc"], POINTS._replace(settings=GeodesicSettings(0.1, 2))),
+    "gmc-adapted": (SAMPLERS["gmc-bgibbs"], POINTS._replace(settings=TrajectorySettings(2, 10**9))),
     "gibbs-log": (SAMPLERS["gibbs"], SPARSE),
     "shapes": (SHAPES, VECTOR),
     "shapes-gibbs": (CONJUGATE_SHAPES, VECTOR),

@@ -44,8 +44,8 @@ class Bowl:
         return EnergyGradient(self.energy(x[:, :K]), gradient, noise)
 
 
-def started(algo):
-    settings = SAMPLERS[algo].settings_class.of(SETTINGS)
+def started(algo, **given):
+    settings = SAMPLERS[algo].settings_class.of(SETTINGS | given)
     return SAMPLERS[algo].start(Key(4, 1, 0), BLOCK._replace(settings=settings), 1)
 
 
@@ -128,6 +128,41 @@ def test_a_trajectory_is_accepted_by_its_energy(h):
         for name in ("x", "v", "squares"):
             assert state.arrays()[name].tobytes() == before[name].tobytes()
     assert bowl.asked == [0]
+
+
+def test_a_step_is_adapted_by_dual_averaging():
+    """Hoffman and Gelman (2014), eq. 6, after one trajectory that was surely accepted or refused.
+
+    Red with: a step that grows where trajectories are refused; 1 / m for m^-0.75; the first step's factor
+    in the first iteration; a count of iterations from 0.
+    """
+    for h, acceptance in ((1e-6, 1.0), (1.9, 0.0)):
+        state = started("gmc-bgibbs", **{"adapted-iterations": 2})
+        state.step(KEY._replace(step=0), Bowl(), h)
+        first = (0.65 - acceptance) / 11
+        expected = np.log(10) - 20 * first
+        np.testing.assert_allclose(state.adapted, [expected, expected, first], atol=1e-5)
+    last = state.adapted.copy()
+    state.step(KEY._replace(step=1), Bowl(), 1e-9)
+    second = first + (0.65 - 1 - first) / 12
+    expected = np.log(10) - np.sqrt(2) * 20 * second
+    mean = last[1] + 2**-0.75 * (expected - last[1])
+    np.testing.assert_allclose(state.adapted, [expected, mean, second], atol=1e-5)
+
+
+@pytest.mark.parametrize("h", [0.01, 1.9])
+def test_an_adapted_step_accepts_two_thirds_and_is_frozen(h):
+    """From acceptance 1 and 0. Red with: the step without its factor; adaptation that goes on."""
+    state, adapted = started("gmc-bgibbs", **{"adapted-iterations": 150}), 150
+    for t in range(adapted):
+        state.step(KEY._replace(step=t), Bowl(), h)
+    frozen, before = state.adapted.copy(), state.accepted.copy()
+    for t in range(adapted, adapted + 200):
+        state.step(KEY._replace(step=t), Bowl(), h)
+    accepted, every = state.accepted - before
+    assert state.adapted.tolist() == frozen.tolist()
+    assert every == 200
+    assert 0.5 < accepted / every < 0.9
 
 
 @pytest.mark.parametrize("zeta", [-1e9, -np.inf, np.nan])
