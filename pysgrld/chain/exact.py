@@ -1,11 +1,9 @@
 """Gibbs refinement: after training, a few chains continue that use the whole corpus in each sweep.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
-Therefore a few chains of an exact sampler follow training and start from its last state. The first
-half of their sweeps is burn-in. Draws are taken in the second half, from one chain after the other.
-Means, stored samples and scores of the run then use these draws. Finally, some chains continue on
-resampled documents (replicates), to measure how much topics would differ for other, similar texts
-(`pysgrld.chain.population`).
+Therefore a few exact chains follow, from the last state of training. The first half of their sweeps
+is burn-in; draws of the second half, from one chain after the other, replace those of training.
+Finally, some chains continue on resampled documents (`pysgrld.chain.population`).
 """
 
 from __future__ import annotations
@@ -483,11 +481,6 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     arrays : mapping of str to array
         Arrays of the checkpoint, by name.
 
-    Returns
-    -------
-    ExactPlan or None
-        Plan and progress of the refinement.
-
     Raises
     ------
     CheckpointError
@@ -510,11 +503,6 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     ----------
     arrays : mapping of str to array
         Arrays of the checkpoint, by name.
-
-    Returns
-    -------
-    mapping of str to array
-        The averages, by the names that training uses.
     """
     plan = plan_in(arrays)
     return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
@@ -567,11 +555,6 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
         Arrays of the checkpoint, by name.
     name : str
         "words", "shares" or "documents".
-
-    Returns
-    -------
-    array, (S, n), or None
-        A row for each draw.
     """
     return arrays.get(f"{_TRACE}{name}")
 

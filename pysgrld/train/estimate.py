@@ -152,7 +152,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
 
 
 def _refinement_seconds(options: Resolved, tokens: int, topics: int, *, draws: bool) -> float:
-    """Return the seconds of the Gibbs refinement with one thread; `draws` as `Chain.draws`."""
+    """Return the seconds of the Gibbs refinement with one thread, 0 if the sampler gives no draws."""
     if not (options.exact_sweeps and draws):
         return 0.0
     sweeps = options.exact_sweeps
