@@ -209,11 +209,13 @@ def _group_lines(
 
 def _is_uneven(share: AllShares) -> bool:
     """Return True if the relative interval by words is `UNEVEN` times that by documents."""
-    (words, *by_words), (documents, *by_documents) = share.words, share.documents
-    if None in (*by_words, *by_documents):
-        return False
-    width = (by_words[1] - by_words[0]) * documents
-    return bool(width > UNEVEN * (by_documents[1] - by_documents[0]) * words)
+    widths = []
+    for mean, low, high in share:
+        if low is None or high is None:
+            return False
+        widths.append((high - low) / max(mean, 1e-300))
+    by_documents, by_words = widths
+    return by_words > UNEVEN * by_documents
 
 
 def _short(text: str) -> str:
