@@ -111,6 +111,10 @@ RECOGNISED = [
     (b"aa,text\n1,hello\n", "", "plain text"),
     (b"2020 12:30 we met\n", "x.txt", "plain text"),
     (b"12 angry men\n", "x.txt", "plain text"),
+    (b" " * 2**16, "x.txt", "plain text"),  # red with: a pattern that takes half a minute
+    (b"@a{" + b" " * 2**16, "x.txt", "plain text"),
+    (b"<a>" + b"\n" * 2**16, "x.txt", "plain text"),
+    (b"1. a 2001; " * 2**13, "x.txt", "plain text"),
     (b"PAR1....", "x", "Parquet"),
     (b"PK\x03\x04" + bytes(26) + b"indices.npy....", "x", "SciPy .npz"),
     (b"PK\x03\x04" + bytes(26) + b"a.txt", "x.npz", "SciPy .npz"),

@@ -17,7 +17,7 @@ REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID
 RIS = re.compile(rb"\s*(?:[A-Z][A-Za-z ]*:[^\n]*\n\s*){0,8}TY  ?- ")
 _ENTRY = (
     rb"@(?:(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
-    rb"\s*[{(]|[a-z]+\s*[{(]\s*[^\s,{}=]*\s*,\s*[a-z][\w-]*\s*=)"
+    rb"\s*[{(]|[a-z]++\s*+[{(]\s*+[^\s,{}=]*+\s*+,\s*+[a-z][\w-]*\s*=)"
 )
 #: First lines of BibTeX: an entry of a usual type, or an entry with a key and a field. Programs write
 #: other lines above it.

@@ -76,7 +76,7 @@ REFUSED = (
     (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
     (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
     (
-        rb"\s*1[.:] [^\n]*(?:\n[^\n]+){0,9}?\b(?:19|20)[0-9]{2}\b[^\n]*;.{0,20000}?\bPMID: [0-9]{1,8}\b",
+        rb"\s*+1[.:] (?=.{0,600}?\b(?:19|20)[0-9]{2}\b[^\n;]{0,20};).{0,20000}?\bPMID: [0-9]",
         "a list of PubMed as abstracts or summaries",
         "save it in the format PubMed (.nbib)",
     ),
@@ -87,7 +87,7 @@ REFUSED = (
         "export the articles as HTML",
     ),
     (
-        rb"\s*(?:[0-9]+ of [0-9]+ DOCUMENTS|[^\n]*\bof [0-9]+ DOCUMENTS)\s*\n",
+        rb"\s*+[^\n]*\bof [0-9]+ DOCUMENTS[^\S\n]*\n",
         "Nexis plain text",
         "export the articles as Word documents, one file for each article",
     ),
@@ -141,7 +141,7 @@ REFUSED = (
         "write it with write.csv",
     ),
     (
-        rb"\s*\|[^\n]*\|[ \t]*\r?\n[ \t]*\|[\s:|-]*---[\s:|-]*\|",
+        rb"\s*\|[^\n]*\|[ \t]*\r?\n[ \t]*+\|[ \t]*+:?--[ \t:|-]*+\r?(?:\n|$)",
         "a table in Markdown",
         "save it as CSV",
     ),
@@ -204,7 +204,7 @@ REFUSED = (
         "give --encoding utf-16 (utf-16-le if it has no byte-order mark), or convert it to UTF-8",
     ),
     (
-        rb"\s*<(?!/?%b\b)[A-Za-z][\w:.-]*(?:\s[^<>]*)?>(?:\s*\n\s*)?<[A-Za-z!/]" % _HTML
+        rb"\s*<(?!/?%b\b)[A-Za-z][\w:.-]*(?:\s[^<>]*)?>(?:[^\S\n]*+\n\s*+)?<[A-Za-z!/]" % _HTML
         + rb"|\s*<[\w:.-]+\s[^<>]*\bxmlns[:=]",
         "XML or SGML",
         _AS_TEXTS,
