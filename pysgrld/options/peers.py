@@ -296,6 +296,7 @@ METHODS_OF_PEERS = {
     "representative_docs_": ("representative_documents", "it needs the documents as an argument"),
     "get_topic_terms": ("topics_frame", ""),
     "hierarchical_topics": ("", "train DeepLDA, and show its layers with sgmc topics RUN --tree"),
+    **dict.fromkeys(("set_topic_labels", "custom_labels_"), ("set_names", "")),
     "update_topics": ("", "top_words(order=...) lists the words of topics in another order"),
     "reduce_outliers": ("", "no document is an outlier, since each has shares of all topics"),
     **dict.fromkeys(
