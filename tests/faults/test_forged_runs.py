@@ -117,6 +117,18 @@ def test_a_file_that_the_record_of_a_corpus_does_not_describe_is_named(copied, v
 
 
 @pytest.mark.row(78)
+def test_a_digest_of_a_corpus_may_be_any_text(copied, trials):
+    """Red with: the digest encoded as if it were hexadecimal (70 for a lone surrogate)."""
+    path = copied / "run/holdout/observed/meta.json"
+    meta = json.loads(path.read_text())
+    meta.pop("digest", None)
+    meta["files"]["indptr.npy"]["sha256"] = "\ud800"
+    path.write_text(json.dumps(meta))
+    assert "was changed since it was written" in sgmc(copied, "eval", "run", code=65).stderr
+    trials()
+
+
+@pytest.mark.row(78)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
