@@ -109,7 +109,9 @@ class Job(NamedTuple):
         for name in self.over:
             if name in ("i", "n"):
                 raise UsageError(
-                    f"--over {name}=...: {{{name}}} is the array's own; name it otherwise"
+                    f"--over {name}=...: the name {name} is reserved, because {{{name}}} is "
+                    + ("the number of the job" if name == "i" else "the number of jobs")
+                    + "; choose another name"
                 )
         combinations = list(itertools.product(*self.over.values()))
         number = self.array or len(combinations)
@@ -140,7 +142,7 @@ class Job(NamedTuple):
                 same = "{i}" if self.array else "every {NAME} of --over"
                 raise UsageError(
                     f"jobs {other} and {i} of the array would run the same command; use {same} in "
-                    f"it, such as --chain-id {i} --out runs/a/chain-{i}"
+                    "the command, such as --chain-id {i} --out runs/a/chain-{i}"
                 )
         return commands
 
@@ -149,10 +151,9 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     """Replace names in braces, such as ``{seed}``, by their values."""
     for name in _PLACE.findall(word):
         if name not in values:
-            placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
-            raise UsageError(
-                f"{{{name}}} in the command stands for nothing; there is {placeholders}"
-            )
+            names = ", ".join(f"{{{n}}}" for n in values)
+            advice = f"names with a value are {names}" if names else "give --array or --over"
+            raise UsageError(f"{{{name}}} in the command has no value; {advice}")
     return _PLACE.sub(lambda match: values[match[1]], word)
 
 

@@ -33,7 +33,7 @@ def _layers(value: str) -> tuple[int, int]:
     """Parse ``L``, a layer of both runs, or ``L,M``, layers of the left and of the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
-        raise UsageError(f"'{value}': give one layer, or one for each run, such as 1,2")
+        raise UsageError(f"'{value}' is not a layer, or a layer for each run, such as 1,2")
     return parts[0], parts[-1]
 
 
@@ -52,12 +52,12 @@ Examples:
 @click.argument("named", nargs=-1, metavar="[RUN] RUN", shell_complete=runs)
 @plain("--top", "10", "number of words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
-@plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
+@plain("--layer", "1", "layer of deep models; L,L: left, right", parse=_layers, metavar="L")
 @plain("--html", "none", "also write a web page to this file", parse=str, metavar="FILE.html")
 @flag("--open", "show the page in the browser")
 @flag("--force", "replace an existing page")
 @flag("--carry-labels", "copy the names of topics on the left to their partners on the right")
-@flag("--replace-labels", "the same, and replace existing names")
+@flag("--replace-labels", "like --carry-labels, and replace existing names")
 @flag("--news", "print only new, grown, faded and gone topics and new words")
 @flag("--exit-code", "end with exit code 1 if topics are new or have surely grown, for scripts")
 @as_json
@@ -189,15 +189,16 @@ def _compare_period(
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         if asked:
             raise UsageError(
-                f"{asked[0]} is for two runs, and {results.place} continues no other: name two runs"
+                f"{asked[0]} compares two runs, but only {results.place} is given, which continues "
+                "no other run; name two runs"
             )
         with screen.steps() as tell:
             period = latest_period(results, tell)
     if period is None:
         raise UsageError(
-            f"{results.place} continues no other run, and its documents have no column of dates "
-            "with enough documents in a latest week, month or year: name two runs; 'sgmc runs' "
-            "lists them"
+            f"{results.place} cannot be compared with an earlier run or period: it continues no "
+            "other run, and no column of dates has enough documents in its latest week, month or "
+            "year; name two runs ('sgmc runs' lists them)"
         )
     if values["json"]:
         show_json({"run": results.place, **_plain(period)})
@@ -212,11 +213,11 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
     if not news:
         echo(
             fill(
-                f"{place}, added: {plural(period.documents, 'document')}, next to the "
+                f"{place}: {plural(period.documents, 'added document')} compared with the "
                 f"{period.before:,} before\n"
                 if period.column is None
                 else f"{place}, {shown(period.column)}: {plural(period.documents, 'document')} of "
-                f"{period.first} to {period.last}, next to the {period.before:,} before\n"
+                f"{period.first} to {period.last}, compared with the {period.before:,} before\n"
             )
         )
     if not period.of("new"):
@@ -321,7 +322,7 @@ def _show(comparison: Comparison) -> None:
     wide = max(6, *(len(topic.numbers) for topic in comparison.topics))
     wide = min(wide, 24)
     echo(
-        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one alone"
+        f"overlap  corr.  {'topics':<{wide}}   left   right  names; words of both topics or of one"
     )
     for topic in comparison.topics:
         _show_topic(comparison, topic, wide, columns)
@@ -364,7 +365,7 @@ def _show_topic(comparison: Comparison, topic: ComparedTopics, wide: int, column
         if share is not None and share >= TOLD
     ]
     if lacks:
-        echo(f"{pad}probability on words that the other run does not have: {', '.join(lacks)}")
+        echo(f"{pad}probability of words that the other run lacks: {', '.join(lacks)}")
     words_alone = (
         ("both", [*topic.both]),
         ("left", _own(topic.only_left)),

@@ -147,7 +147,7 @@ def sample(
     """Cut a random sample of the documents of CORPUS; words keep their ids."""
     options = _reading(values)
     if not size:
-        raise UsageError("-n 0: give a number of documents of at least 1, or a fraction")
+        raise UsageError("-n 0 is too small; give at least 1 document, or a fraction")
 
     from pysgrld.corpus.build import OTHER_FOLDER
     from pysgrld.corpus.build import sample as cut
@@ -309,7 +309,8 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
         stored = opened.path in map(Path, corpus)
         if verify and not stored:
             raise UsageError(
-                "--verify: give only a folder written by 'sgmc corpus build', without other options"
+                "--verify applies only to a folder written by 'sgmc corpus build', without other "
+                "options"
             )
         figures = describe(opened)
         if verify:

@@ -87,8 +87,8 @@ def command(
     if halves:
         if len(runs) > 1 or replicate or top or layer or burn_in or picture is not None:
             raise UsageError(
-                "--halves takes one run, and none of --replicate, --top, --layer, --burn-in, "
-                "--picture"
+                "--halves needs a single run, and cannot be combined with --replicate, --top, "
+                "--layer, --burn-in or --picture"
             )
         _compare_halves(runs[0] if runs else None, **values)
         return
@@ -255,8 +255,8 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
         "\n"
         + fill(
             f"{compared.pairs} of {compared.topics} topics are in both halves ({AGREE} of {WORDS} "
-            "top words); the others are not compared. 0.90 is right; from few differences it is "
-            "uncertain."
+            "top words); the others are not compared. The column 'hold 0' should be 0.90, but is "
+            "uncertain if the number of differences is small."
         )
     )
 

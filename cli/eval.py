@@ -123,7 +123,9 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
         if coherence:
             figures, shown = results.coherence(10), results.fitted.shown(0)
             if figures is None:
-                raise MissingInputError(f"{results.gone}, but coherence needs it")
+                raise MissingInputError(
+                    f"{results.missing_corpus}, but coherence needs its documents"
+                )
             record["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),

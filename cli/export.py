@@ -102,7 +102,9 @@ def command(
     }
     row = FORMATS[to]
     if draw is not None and draw not in row.draws:
-        raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
+        raise UsageError(
+            f"--draw {draw} does not apply to --to {to}; give --draw {' or '.join(row.draws)}"
+        )
     if top is not None and row.top is None:
         raise UsageError(f"--top does not apply to --to {to}, which writes all words; leave it out")
     for name, typed in options.items():

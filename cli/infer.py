@@ -158,15 +158,15 @@ def command(
     from .progress import Screen
 
     if len(run_and_corpus) > 2:
-        raise UsageError(f"give a run and then one corpus; '{run_and_corpus[2]}' is too many")
+        raise UsageError(f"'{run_and_corpus[2]}' is one argument too many; give RUN and CORPUS")
     *run, path = run_and_corpus
     if not run and (is_run(Path(path)) or not is_there(path)):
         with contextlib.suppress(MissingInputError):
             find_folder(path)
-            raise UsageError(f"{path} is a run; give a corpus after it")
+            raise UsageError(f"CORPUS is missing after the run {path}; give new documents")
     out = out or "-"
     if population is not None and draws is None:
-        raise UsageError("--population is for intervals: it requires --draws")
+        raise UsageError("--population requires --draws, because it concerns intervals; give both")
     if top and dense:
         raise UsageError("--top and --dense cannot be combined; give one of them")
     folder = out != "-" and (out.endswith("/") or is_folder(out, OutputError))

@@ -47,8 +47,8 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
         from pysgrld.chain.mpi import Ranks
     except ModuleNotFoundError:
         raise LaunchError(
-            "--mpi needs mpi4py: pip install mpi4py for the MPI of this cluster, or pip install mpi4py "
-            "mpich for one that comes along"
+            "--mpi needs mpi4py: pip install mpi4py to use the MPI library of this machine, or pip "
+            "install mpi4py mpich to install one, too"
         ) from None
     from pysgrld.run.machine import threads as allowed
 

@@ -42,7 +42,7 @@ _OWN = {
 def _notice(value: str) -> int:
     seconds = duration(value)
     if not 10 <= seconds <= 65535:
-        raise UsageError(f"'{value}': SLURM accepts 10s to 18h")
+        raise UsageError(f"'{value}' is not a time from 10s to 18h, which SLURM accepts")
     return math.ceil(seconds)
 
 
@@ -54,7 +54,8 @@ def _request(value: str) -> str:
         )
     if (name := match[1] or match[2]) in _OWN:
         raise UsageError(
-            f"'{value}': sgmc sets {name} in the script; see the options in 'sgmc slurm --help'"
+            f"'{value}' cannot be added, because sgmc sets {name} in the script; use the options in "
+            "'sgmc slurm --help'"
         )
     return value
 

@@ -255,7 +255,7 @@ def command(
         if samples == 0:
             screen.note(f"the current {results.fitted.noun}s are shown, because {results.no_mean}")
         if results.training_corpus() is None:
-            screen.note(f"{results.gone}: {results.without_corpus}")
+            screen.note(f"{results.missing_corpus}: {results.without_corpus}")
         slim, learned = len(results.kept(slim=True)), results.fitted.learned()
         if values["json"]:
             show_json(

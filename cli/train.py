@@ -175,7 +175,10 @@ def _train(
     request.choices.check()
     if n_chains or (chains or 1) > 1:
         if comm is not ALONE:
-            raise UsageError("--mpi trains a single chain; give --chain-id to each launch")
+            raise UsageError(
+                "--chains does not apply to --mpi, which trains a single chain; start each chain "
+                "with its own --chain-id"
+            )
         from pysgrld.train.several import train_chains
 
         from . import explain

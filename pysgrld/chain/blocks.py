@@ -117,8 +117,8 @@ class BlockChain(Chain):
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
-                f"minibatch noise: the variance of topics is {noise:.3g} times as large as "
-                f"without minibatches, about {wider(noise):.2g} times as large as in the posterior",
+                f"minibatch noise: the variance of topics is {noise:.3g} times the variance "
+                f"without minibatches, and about {wider(noise):.2g} times that of the posterior",
                 Severity.DETAIL,
             )
             if noise <= QUIET and not self._followed:
@@ -126,7 +126,7 @@ class BlockChain(Chain):
                 if self._followed is not None:  # The model offers a Gibbs refinement.
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
-                    "minibatch noise is small here, but topic means may be off by more than the "
+                    "minibatch noise is small, but topic means may be off by more than the "
                     f"width of the posterior; for credible intervals, use {exact}",
                     Severity.WARNING,
                 )
@@ -137,8 +137,9 @@ class BlockChain(Chain):
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
             yield Message(
-                f"h (V eta + N_k) is about {stiff:.3g}, but steps of {self.sampler.name} are "
-                "stable only below 4; use a smaller --step-size",
+                f"steps of {self.sampler.name} are unstable: the step size times (words x eta + "
+                f"mean tokens per topic) is {stiff:.3g}, but must be below 4; use a smaller "
+                "--step-size",
                 Severity.WARNING,
             )
 
@@ -175,7 +176,7 @@ class BlockChain(Chain):
         t, h, key = self.step, self.step_size, self.key
         batch = batch or self.next_batch()
         if batch is None:
-            raise EOFError(f"no documents are left for iteration {t}")
+            raise EOFError(f"the corpus has no documents left for iteration {t}")
         self._gathered = {}
         if self._keeps:
             self._whole = batch

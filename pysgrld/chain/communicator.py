@@ -387,9 +387,8 @@ def refuse_launch(started: Launch) -> None:
     """
     if started.size > 1:
         raise UsageError(
-            f"this is process {started.rank + 1} of {started.size} of an MPI launch: give --mpi "
-            "to train one chain on all processes, or give each process its own --chain-id and "
-            "--out for separate chains"
+            f"all {started.size} processes of an MPI launch run the same command; give --mpi to "
+            "train one chain on all processes, or give each process its own --chain-id and --out"
         )
 
 

@@ -490,7 +490,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
         return None
     plan = arrays[_PLAN]
     if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
-        raise CheckpointError(f"array {_PLAN!r} of the checkpoint is no plan of Gibbs sweeps")
+        raise CheckpointError(f"array {_PLAN!r} of the checkpoint has invalid numbers of sweeps")
     return ExactPlan(*plan.tolist())
 
 

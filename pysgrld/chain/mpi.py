@@ -33,7 +33,7 @@ mpi4py.rc(initialize=False, finalize=True)  # The first `Ranks` object initializ
 try:
     from mpi4py import MPI
 except (ImportError, RuntimeError) as error:
-    raise LaunchError(f"--mpi: mpi4py finds no MPI library: {error}") from error
+    raise LaunchError(f"--mpi: mpi4py cannot load an MPI library: {error}") from error
 
 #: Maximum number of elements in a message, because some MPI libraries count elements in 32 bits.
 MOST = 1 << 27
@@ -500,7 +500,8 @@ class Ranks(Communicator):
         sizes = self._gather(len(part))
         if rows is not None and len(rows) != sum(sizes):
             raise CheckpointError(
-                f"the checkpoint has {len(rows):,} rows of documents, not {sum(sizes):,}"
+                f"the checkpoint has rows for {len(rows):,} documents, but the corpus has "
+                f"{sum(sizes):,}"
             )
         self.meet()
         if rows is None:

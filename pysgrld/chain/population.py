@@ -106,7 +106,10 @@ class WordSpread:
         name = f"{_PREFIX}replicates"
         stored = arrays.get(name, state[name])
         if stored.ndim != 3 or len(stored) > REPLICATES:
-            raise CheckpointError(f"array {name!r} of the checkpoint has shape {stored.shape}")
+            raise CheckpointError(
+                f"array {name!r} of the checkpoint has shape {stored.shape}, but must have three "
+                f"axes and at most {REPLICATES} replicates"
+            )
         state[name] = np.empty((len(stored), *self.words.shape), np.float32)
         put_back(state, arrays)
         self.draws, self.replicates = int(state[f"{_PREFIX}draws"][0]), list(state[name])
@@ -124,7 +127,9 @@ class WordSpread:
         if words is None:
             return None
         if words.ndim != 2 or words.dtype.kind != "i" or words.min(initial=0) < 0:
-            raise CheckpointError(f"array '{_PREFIX}words' of the checkpoint has no ids of words")
+            raise CheckpointError(
+                f"array '{_PREFIX}words' of the checkpoint is not a matrix of word ids"
+            )
         spread = cls(words.astype(np.int64))
         spread.restore(arrays)
         return spread

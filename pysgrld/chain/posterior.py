@@ -68,7 +68,9 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
     """
     samples = int(_NUMBER.take(arrays, _SAMPLES)[0]) if _SAMPLES in arrays else 0
     if samples < 0:
-        raise CheckpointError(f"array {_SAMPLES!r} of the checkpoint has {samples}")
+        raise CheckpointError(
+            f"array {_SAMPLES!r} of the checkpoint has a negative number of samples: {samples}"
+        )
     history = _HISTORY.take(arrays, HISTORY) if HISTORY in arrays else np.empty(0)
     sums = Within(arrays, SUMS)
     return Averages(samples, history, sums)

@@ -81,6 +81,6 @@ def check_lengths(
     if len(lengths) and lengths[longest] > most:
         number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
-            f"{subject} {number} has {lengths[longest]:,} tokens: at most {most:,} can be counted "
-            f"with {kept_sweeps} kept sweeps; split it into several documents"
+            f"{subject} {number} has {lengths[longest]:,} tokens, but the maximum is {most:,} with "
+            f"{kept_sweeps} kept sweeps; split the document"
         )

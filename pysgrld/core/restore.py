@@ -68,8 +68,8 @@ class Form(NamedTuple):
         if array.dtype != self.dtype or not fits:
             shape = tuple("any" if n < 0 else n for n in self.shape)
             raise CheckpointError(
-                f"array {prefix + name!r} of the checkpoint is {array.dtype} {array.shape}, this run "
-                f"needs {np.dtype(self.dtype)} {shape}"
+                f"array {prefix + name!r} of the checkpoint has type {array.dtype} and shape "
+                f"{array.shape}, but this run needs {np.dtype(self.dtype)} and {shape}"
             )
         return array
 
@@ -141,7 +141,8 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
     if bad.any():
         index = int(bad.argmax())
         raise CheckpointError(
-            f"array {name!r} of the checkpoint has {z[index]} at [{index}]: there are {topics} topics"
+            f"array {name!r} of the checkpoint has topic {z[index]} at [{index}], but topics are "
+            f"numbered from 0 to {topics - 1}"
         )
 
 
@@ -161,7 +162,9 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
         The message names the array.
     """
     if not is_prior(values):
-        raise CheckpointError(f"array {name!r} of the checkpoint has values that are no prior")
+        raise CheckpointError(
+            f"array {name!r} of the checkpoint has values that are not valid Dirichlet parameters"
+        )
 
 
 def check_positive(name: str, values: Floats | Doubles) -> None:
@@ -206,5 +209,7 @@ def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
     for name in names:
         value = meta.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise CheckpointError(f"the checkpoint has {value!r} for {name}")
+            raise CheckpointError(
+                f"{name} of the checkpoint is {value!r}, but must be a number of at least 0"
+            )
     return [meta[name] for name in names]

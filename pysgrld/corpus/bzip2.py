@@ -274,4 +274,4 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         if size % 8 == bits:
             stream = stream >> (80 + padding) << -size % 8
             return content, stream.to_bytes((size + 7) // 8, "big")
-    raise AssertionError("no small block of bzip2 ends at that bit")
+    raise AssertionError("no short bzip2 stream has the requested number of bits")

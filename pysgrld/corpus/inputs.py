@@ -340,7 +340,9 @@ def texts_of_folder(folder: Path) -> Folder:
     if listed_others:
         *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS
         read = f"{', '.join(first)} and {last}"
-        remarks.append(f"{folder}: ignored {listed_others}: only {read} files of a folder are read")
+        remarks.append(
+            f"{folder}: ignored {listed_others}, because only {read} files of a folder are read"
+        )
     if hidden:
         n_hidden = plural(hidden, "file or folder", "files or folders")
         remarks.append(f"{folder}: ignored {n_hidden} (hidden)")
@@ -393,8 +395,8 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
         for path in inputs:
             if path != "-" and is_folder(path) and not is_stored(Path(path)):
                 raise UsageError(
-                    "--document-is line: each file of a folder is one document; to read lines, "
-                    f"give {path.rstrip('/')}/*.txt"
+                    "--document-is line does not apply to a folder, in which each file is a "
+                    f"document; to read lines, give {path.rstrip('/')}/*.txt"
                 )
     if options.document_is == "auto":
         by_file = _look_like_files(inputs, options)
@@ -461,9 +463,9 @@ def check_inputs(inputs: Sequence[str]) -> None:
         If a file is missing or cannot be accessed.
     """
     if not inputs:
-        raise UsageError("no corpus was given")
+        raise UsageError("no corpus was given; give files or folders, or - for standard input")
     if list(inputs).count("-") > 1:
-        raise UsageError("standard input (-) can be read only once")
+        raise UsageError("standard input (-) was given twice, but can be read only once")
     for path in inputs:
         if path != "-" and not is_there(path):
             raise refusal_of(path, FileNotFoundError())

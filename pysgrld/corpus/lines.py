@@ -481,7 +481,7 @@ def _members(
         while len(data) < len(magic) and (chunk := raw(STEP)):
             data += chunk
         if not data.startswith(magic):
-            raise DamagedStreamError(f"after the {kind} data there is other data")
+            raise DamagedStreamError(f"the {kind} data is followed by other data")
 
 
 def _member(

@@ -82,7 +82,7 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
     size = max(1, round(requested * documents)) if isinstance(requested, float) else requested
     if (size and size >= documents) or size < 0:
         raise UsageError(
-            f"holdout {requested}: the corpus has {plural(documents, 'document')}; hold out "
+            f"holdout {requested} is not possible with {plural(documents, 'document')}; hold out "
             "fewer, so that some remain for training"
         )
     return size
@@ -307,7 +307,10 @@ class OnePass:
             If ``t`` is not the next iteration.
         """
         if t != self._next:
-            raise ValueError(f"iteration {t} of a stream: {self._next} comes next")
+            raise ValueError(
+                f"iteration {t} cannot be read now, because a stream is read in order and the "
+                f"next iteration is {self._next}"
+            )
         drawn = self._draw()
         if not drawn:
             return None

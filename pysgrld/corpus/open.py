@@ -562,7 +562,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if placeholders:
         shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))
         total = plural(sum(placeholders.values()), "document")
-        lexicon.log(f"{total} with a placeholder instead of a text, read as empty: {shown}")
+        lexicon.log(f"{total} read as empty, because the text is only a placeholder: {shown}")
     if lexicon.empty:
         outcome = "kept as empty" if lexicon.keep_empty else "skipped"
         lexicon.log(f"{plural(lexicon.empty, 'document')} without a known word {outcome}")

@@ -89,7 +89,9 @@ def find_names(
             for text in (step.about.texts if step.about is not None else None) or ():
                 spelled.update(_WITHIN.findall((text or b"").decode(errors="replace")))
     if lexicon.kind == "counts":
-        raise CorpusError("this is counts, without capital letters: give the texts", inputs[0])
+        raise CorpusError(
+            "this file has counts, which do not record capital letters; give the texts", inputs[0]
+        )
     all_uses, with_capital = Counter[str](), Counter[str]()
     for word, uses in spelled.items():
         if word.isupper():
@@ -100,8 +102,8 @@ def find_names(
     if with_capital.total() > _MOST_CAPITAL * all_uses.total():
         share = with_capital.total() / all_uses.total()
         log(
-            f"{100 * share:.0f} % of the words within sentences have a capital letter: in these texts "
-            "a capital letter does not mark a name",
+            f"{100 * share:.0f} % of the words within sentences have a capital letter, so capital "
+            "letters do not mark names in these texts",
             Severity.WARNING,
         )
     names = [

@@ -194,34 +194,42 @@ class CorpusOptions:
 
     def __post_init__(self) -> None:
         if self.max_vocab is not None and self.max_vocab < 1:
-            raise UsageError(f"--max-vocab {self.max_vocab}: give at least 1")
+            raise UsageError(f"--max-vocab {self.max_vocab} is too small; give at least 1")
         for name, value in (("--min-df", self.min_df), ("--max-df", self.max_df)):
             if value is None:
                 continue
             if isinstance(value, float) and not 0.0 < value <= 1.0:
                 raise UsageError(
-                    f"{name} {value}: give a fraction above 0 and at most 1, or a number of "
-                    "documents"
+                    f"{name} {value} is out of range; give a fraction above 0 and at most 1, or a "
+                    "number of documents"
                 )
             if isinstance(value, int) and value < (0 if name == "--min-df" else 1):
                 raise UsageError(
-                    f"{name} {value}: give a number of documents, or a fraction above 0 and at "
-                    "most 1"
+                    f"{name} {value} is too small; give a number of documents, or a fraction "
+                    "above 0 and at most 1"
                 )
         if self.on_bad_document not in ("stop", "skip"):
-            raise UsageError(f"--on-bad-document {self.on_bad_document}: give stop or skip")
+            raise UsageError(
+                f"--on-bad-document {self.on_bad_document} is unknown; give stop or skip"
+            )
         if self.document_is not in ("auto", "line", "file"):
-            raise UsageError(f"--document-is {self.document_is}: give line, file or auto")
+            raise UsageError(
+                f"--document-is {self.document_is} is unknown; give line, file or auto"
+            )
         if self.chunk is not None and self.chunk < 0:
             raise UsageError(
-                f"--chunk {self.chunk}: give a number of words, or 0 to split no document"
+                f"--chunk {self.chunk} is negative; give a number of words, or 0 to split no "
+                "document"
             )
         if not 16 <= self.max_line < 2**31:
-            raise UsageError(f"--set max-line={self.max_line}: give a size from 16 bytes to 2 GiB")
+            raise UsageError(
+                f"--set max-line={self.max_line} is out of range; give a size from 16 bytes to "
+                "2 GiB"
+            )
         if self.header_line is not None and self.header_line < 0:
             raise UsageError(
-                f"--header-line {self.header_line}: give the number of a line, or 0 if the table "
-                "has no column names"
+                f"--header-line {self.header_line} is negative; give the number of a line, or 0 if "
+                "the table has no column names"
             )
         parse.encoding(self.encoding)
         if self.stop_words is not None:

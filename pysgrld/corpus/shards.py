@@ -241,8 +241,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
     gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]
     if gone:
         raise MissingInputError(
-            f"{folder}: {plural(len(gone), 'shard')} of {size} missing: {listed(gone)}; build "
-            f"each with the command of the other shards and --shard {gone[0]}/{size} and so on "
+            f"{folder}: lacks {plural(len(gone), 'shard')} of {size}: {listed(gone)}; repeat the "
+            f"command of the other shards with --shard {gone[0]}/{size} and so on "
             f"(in a SLURM array: --array={listed(gone)})"
         )
     parts = [Corpus.open(folder / name) for name in names]

@@ -205,7 +205,7 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
     values, counts = np.unique(ordered, return_counts=True)
     if len(values) < number:
         raise UsageError(
-            f"--slices {number}: {field!r} has {plural(len(values), 'different value')}: give "
+            f"--slices {number}: {field!r} has only {plural(len(values), 'different value')}; give "
             f"{len(values)} or fewer"
         )
     before, first = np.cumsum(counts) - counts, [0]

@@ -428,12 +428,14 @@ def effects_of(
     layer = results.at(request.layer)
     if results.fitted.signed:
         raise UsageError(
-            f"{results.path}: its topics are directions, which have no shares of documents; use "
-            "another model"
+            f"{results.path}: effects need the topic shares of documents, but topics of this "
+            "model are directions and have none; use another model"
         )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: but effects need its documents")
+        raise MissingInputError(
+            f"{results.missing_corpus}, but effects are estimated from its documents"
+        )
     rows = np.arange(corpus.documents)
     topics = results.fitted.shown(layer)
     return estimated(

@@ -114,7 +114,9 @@ class Design:
         self.matrix: Doubles = np.asarray(made, np.float64)
         for name, values in zip(self.names, self.matrix.T, strict=True):
             if not np.isfinite(values).all():
-                raise UsageError(f"formula: {name} is not a number in every document")
+                raise UsageError(
+                    f"formula: the term {name} is not finite in every document; correct the values"
+                )
         checked_rank(self.matrix, self.names)
         step = -(-len(self._data) // _AVERAGED)
         self._some = self._data.iloc[::step]
@@ -154,9 +156,12 @@ class Design:
         categories = [column for column in self.columns if not self.is_number(column)]
         if reference is not None and not any(reference in self.grid(c) for c in categories):
             values = [level[:_SHOWN] for column in categories for level in self.grid(column)]
-            available = ", ".join(values[:20]) or "the formula has no categories"
+            available = (
+                f"the values are {', '.join(values[:20])}" if values else "it has no category"
+            )
             raise UsageError(
-                f"reference {reference[:_SHOWN]!r}: unknown value; the values are {available}"
+                f"reference {reference[:_SHOWN]!r} is not a value of a category of the formula; "
+                f"{available}"
             )
         pairs = []
         for column in self.columns:
@@ -330,8 +335,8 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
             factors = [str(factor) for term in parsed for factor in term.factors]
         else:
             raise ValueError(
-                "leave out the left side, because topics are always on the left; choose them with "
-                "--topics"
+                "it has a left side, but topics are always on the left; leave out the left side, "
+                "and choose topics with --topics"
             )
         columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
     for name in columns:
@@ -344,7 +349,9 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
             )
             raise UsageError(f"formula: the documents have no column {name[:_SHOWN]!r}; {has}")
     if not columns:
-        raise UsageError(f"formula {formula[:80]!r}: has no column of the documents")
+        raise UsageError(
+            f"formula {formula[:80]!r}: uses no column of the documents; name one, such as ~ year"
+        )
     return columns
 
 
@@ -383,7 +390,7 @@ def _column(name: str, values: Array) -> pandas.Series:
     if pandas.api.types.infer_dtype(values) in _NUMBERS:
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all():
-            raise UsageError(f"{name}: has numbers that are not finite")
+            raise UsageError(f"column {name} has numbers that are not finite; correct them")
         levels = len(np.unique(numbers))
         series = pandas.Series(numbers)
     else:
@@ -392,11 +399,14 @@ def _column(name: str, values: Array) -> pandas.Series:
         levels = len(series.cat.categories)
         if levels > LEVELS:
             raise UsageError(
-                f"{name}: has {levels:,} different values, but a category may have at most "
-                f"{LEVELS}; give a column of numbers, or one with fewer values"
+                f"column {name} has {levels:,} different texts, but a category may have at most "
+                f"{LEVELS} values; give a column of numbers, or a category with fewer values"
             )
     if levels < 2:
-        raise UsageError(f"{name}: all documents have the same value, {str(values[0])[:_SHOWN]!r}")
+        raise UsageError(
+            f"column {name} has the same value in all documents, {str(values[0])[:_SHOWN]!r}; "
+            "leave it out"
+        )
     return series
 
 
@@ -419,8 +429,8 @@ def checked_rank(design: Doubles, names: Sequence[str]) -> None:
     n, p = design.shape
     if n <= p:
         raise UsageError(
-            f"{plural(n, 'document')} are too few for {plural(p, 'coefficient')}; shorten the "
-            "formula"
+            f"{plural(n, 'document')} are too few for the {plural(p, 'coefficient')} of the "
+            "formula; shorten it"
         )
     scale = np.sqrt((design**2).mean(axis=0))
     root = np.linalg.qr(design / np.where(scale > 0, scale, 1.0), mode="r")

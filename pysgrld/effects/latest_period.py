@@ -158,10 +158,15 @@ def latest_period(
 def _corpus_of(results: Results) -> Corpus:
     """Return the training corpus of a run; raise an error if the run's topics have no shares."""
     if results.fitted.signed:
-        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
+        raise UsageError(
+            f"{results.path}: latest documents are compared by their topic shares, but topics of "
+            "this model are directions and have none; use another model"
+        )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: its latest documents are looked up in them")
+        raise MissingInputError(
+            f"{results.missing_corpus}, but its latest documents are compared with the earlier ones"
+        )
     return corpus
 
 

@@ -59,11 +59,13 @@ class SourceLikeness(NamedTuple):
         if self.column is None:
             return (
                 f"neighbouring documents of the corpus are similar, so intervals are {factor} "
-                "or more; give their source as a column, and name it with --cluster COLUMN"
+                "or more; name a column with the source of each document: --cluster COLUMN"
             )
         advice = f"give --cluster {self.column}"
         if not self.can_cluster:
-            advice = f"too few values of {self.column} are compared for --cluster {self.column}"
+            advice = (
+                f"--cluster {self.column} cannot correct this, because too few values are compared"
+            )
         return (
             f"documents with the same {self.column} are similar, so intervals for other "
             f"documents are {factor}; {advice}"

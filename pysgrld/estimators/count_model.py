@@ -119,14 +119,14 @@ class CountModel(TopicModel):
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (
-                "the model has no words"
+                "the model was fitted to counts without words"
                 if names_before is None
-                else "topics of layers cannot be continued"
+                else "the model has several layers"
             )
-            raise UsageError(f"grow: {reason}")
+            raise UsageError(f"grow=True cannot add words, because {reason}")
         _, names = new_documents(X, jobs(self.n_jobs))
         if names is None or column_names(X) is not None:
-            raise UsageError("grow: X has no words; give texts, or lists of tokens")
+            raise UsageError("grow=True needs texts or lists of tokens, but X has counts")
         old_words = set(names_before.tolist())
         new = [word for word in names.tolist() if word not in old_words]
         if not new:

@@ -96,11 +96,11 @@ def check_memory(
                 f"{need / 2**30:,.1f} GB of memory, but {allowed / 2**30:,.1f} GB may be used; "
                 "check that X has counts, and split large documents"
             )
+        part = f", of which {samples / 2**30:,.1f} GB for samples" if samples else ""
+        fewer = "topics, features or kept samples" if samples else "topics or features"
         raise UsageError(
-            f"X has {facts.words} features: topics over so many words need about "
-            f"{need / 2**30:,.1f} GB of memory, but {allowed / 2**30:,.1f} GB may be used; use "
-            "fewer topics or features"
-            + (f", or keep fewer samples ({samples / 2**30:,.1f} GB)" if samples else "")
+            f"topics over the {facts.words} features of X need about {need / 2**30:,.1f} GB of "
+            f"memory{part}, but {allowed / 2**30:,.1f} GB may be used; use fewer {fewer}"
         )
 
 

@@ -342,12 +342,16 @@ class KeptModel(Framed):
 
         layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
-            raise UsageError("effect: topics of this model are directions, which have no shares")
+            raise UsageError(
+                "effects need the topic shares of documents, but topics of this model are "
+                "directions and have none; use another model"
+            )
         columns = {str(name): _with_days(list(data[name])) for name in data}
         for name, values in columns.items():
             if len(values) != len(documents):
                 raise UsageError(
-                    f"data: {name} has {plural(len(values), 'row')}, but X has {len(documents):,}"
+                    f"column {name} of data has {plural(len(values), 'row')}, but X has "
+                    f"{len(documents):,}"
                 )
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)

@@ -258,10 +258,10 @@ class TopicModel(TopicTables, Transformer):
             most = chain.step - posterior.every
             less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
             warnings.warn(
-                f"max_iter={chain.step} ends before the first posterior sample, at iteration "
-                f"{posterior.first} (burn_in is {posterior.burn_in}): components_ and "
-                f"{model.score.name}_ are from one draw instead of a mean; set max_iter to at "
-                f"least {posterior.first}, or better ten times as much{less}",
+                f"max_iter={chain.step} ends before the first posterior sample, which is taken at "
+                f"iteration {posterior.first} (burn_in is {posterior.burn_in}), so components_ "
+                f"and {model.score.name}_ are from a single draw; set max_iter to at least "
+                f"{posterior.first}, better to ten times that number{less}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -397,5 +397,5 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
             problem = error.reason.split(";")[0].replace("--", "")
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
-            advice = "; scikit-learn's CountVectorizer counts the words of texts by other rules"
+            advice = "; to count words by other rules, use scikit-learn's CountVectorizer"
             raise UsageError(f"X: {problem}{advice if any(texts) else ''}") from None

@@ -87,8 +87,8 @@ def read_unsplit_parts(
     tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in paths]
     if not paths or not is_there(tests[0]):
         raise MissingInputError(
-            f"{folder}: no folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and "
-            "vocab.NAME.txt"
+            f"{folder}: is not a folder with docword.NAME.train.txt(.gz), "
+            "docword.NAME.test.txt(.gz) and vocab.NAME.txt"
         )
     train, words = read_counts(paths[0], setting, listener)
     test = read_known_words(tests[0], words, setting, listener)
@@ -114,7 +114,9 @@ def read_split(
     """
     paths = [path] if is_file(path) else sorted(path.glob("docword.*.txt*"))
     if not paths:
-        raise MissingInputError(f"{path}: no docword.NAME.txt(.gz), nor a folder with one")
+        raise MissingInputError(
+            f"{path}: is neither a file docword.NAME.txt(.gz) nor a folder with such a file"
+        )
     documents, words = read_counts(paths[0], setting, listener)
     if setting.quick:
         documents = first(documents, QUICK_SCORED // 2)

@@ -201,7 +201,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     paths = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
     if not paths:
         raise MissingInputError(
-            f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, next to it, "
+            f"{folder}: is not a folder with docword.NAME.test-observed.txt(.gz), "
             "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt"
         )
     observed = paths[0]
@@ -211,7 +211,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     ]
     for path in other_paths:
         if not is_there(path):
-            raise MissingInputError(f"{path}: no such file, which belongs to {observed.name}")
+            raise MissingInputError(f"{path}: no such file; it must be next to {observed.name}")
     train, words = read_counts(other_paths[0], setting, listener)
     # Documents are kept even if one of their two parts is empty.
     parts = (

@@ -124,7 +124,7 @@ def read_images(path: Path) -> Images:
     file = next((choice for choice in choices if is_file(choice)), None)
     if file is None:
         raise MissingInputError(
-            f"{path}: no {FILE} or {FILE}.gz there: name the folder of MNIST's files, or such a file"
+            f"{path}: has no {FILE} or {FILE}.gz; give the folder of MNIST's files, or such a file"
         )
     try:
         data = read_input(file, LARGEST, "file of images")
@@ -135,18 +135,18 @@ def read_images(path: Path) -> Images:
     except (OSError, EOFError, ValueError) as error:
         raise CorpusError(f"cannot be read: {error}; get the file again", file) from None
     if data[:4] != MAGIC or len(data) < 16:
-        raise CorpusError("is no idx file of images, unsigned bytes in three dimensions", file)
+        raise CorpusError("is not an idx file of images (unsigned bytes, three axes)", file)
     n, height, width = (int(size) for size in np.frombuffer(data, ">u4", 3, 4))
     if len(data) != 16 + n * height * width:
         raise CorpusError(
-            f"{n} images of {height} x {width} bytes are announced, {len(data) - 16} bytes follow: "
-            "get the file again",
+            f"the header promises {n} images of {height} x {width} bytes, but {len(data) - 16} "
+            "bytes follow; get the file again",
             file,
         )
     grey = np.frombuffer(data, np.uint8, offset=16).reshape(n, height * width)
     grey = grey[grey.any(axis=1)]
     if not len(grey):
-        raise CorpusError("all images are black: there is nothing to learn", file)
+        raise CorpusError("all images are black, so there is nothing to learn", file)
     lit = grey > 0
     indptr = np.concatenate(([0], np.cumsum(lit.sum(axis=1)))).astype(np.int64)
     documents = Documents(indptr, np.nonzero(lit)[1].astype(np.int32), grey[lit].astype(np.int32))

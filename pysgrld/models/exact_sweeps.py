@@ -14,8 +14,8 @@ EXACT_BYTES = 2 << 30
 EXACT_SWEEPS = Option(
     integer(0, auto="auto"),
     "auto; presets, gibbs, cgs, mala, ovb, hsvg: 0",
-    "Gibbs refinement after training: sweeps of four chains over all documents, for credible "
-    "intervals (auto: as long as training takes)",
+    "number of sweeps of the Gibbs refinement: four chains over all documents after training, for "
+    "credible intervals (auto: as long as training)",
     "Budget",
     free=True,
     metavar="auto|N",

@@ -211,12 +211,12 @@ def check_usage(settings: Mapping[str, Any]) -> None:
             raise UsageError(f"{as_typed(name)} does not apply to --model {model.name}: {reason}")
     if sampler.name not in model.algorithms:
         typed = sorted(model.implied_by & set(settings))
-        named = (
-            f"--model {model.name} is"
-            if "model" in settings or not typed
-            else (f"{as_typed(typed[0])} means --model {model.name}, which is")
+        implied = "model" not in settings and typed
+        because = f" (implied by {as_typed(typed[0])})" if implied else ""
+        raise UsageError(
+            f"--algo {sampler.name} cannot sample --model {model.name}{because}; choose from "
+            f"{', '.join(model.algorithms)}"
         )
-        raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
     for name, need in model.needs.items():
         if name not in settings:
             raise UsageError(f"--model {model.name} needs {as_typed(name)}: {need}")
@@ -281,10 +281,16 @@ def check_shared(settings: Mapping[str, Any]) -> None:
 def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
     """Yield messages about contradictions between options that all models share."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
-        yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
+        yield (
+            f"A of --step-size A,B,C is greater than 1, but for --algo {sampler.name} it is the "
+            "weight of a minibatch; give at most 1"
+        )
     sweeps = settings.get("sweeps")
     if sweeps is not None and settings.get("kept-sweeps", 1) > sweeps:
-        yield f"--set kept-sweeps={settings['kept-sweeps']} is above --sweeps {sweeps}"
+        yield (
+            f"--set kept-sweeps={settings['kept-sweeps']} is greater than --sweeps {sweeps}; "
+            "change one of them"
+        )
     fewest, most = settings.get("min-df"), settings.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         yield (

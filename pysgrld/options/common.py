@@ -43,7 +43,7 @@ SEGMENTED = (
 )
 
 #: Option of models with a Dirichlet prior on documents' proportions.
-ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "depends on K and length: 0.1 to 0.005; sam: 1",
+ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "0.005 to 0.1, by topics and lengths; sam: 1",
                "Dirichlet prior per topic of a document; learn: estimate one for each topic",
                "Model", metavar="A|learn")  # fmt: skip
 #: Option of models that may start training from the topics of several short chains.
@@ -55,46 +55,50 @@ STARTS = Option(integer(1, 64),
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
-    "topics": Option(integer(1, 1 << 18), "by the corpus",
+    "topics": Option(integer(1, 1 << 18), "depends on the corpus",
                      "number of topics (of a deep model: of a single layer)",
                      "Model", metavar="K", first=True),
-    "eta": Option(or_word(reals(SMALLEST, 0, ""), LEARN), "5/K, within 0.01 and 0.05; dlda: 0.05",
+    "eta": Option(or_word(reals(SMALLEST, 0, ""), LEARN), "5/K, but 0.01 to 0.05; dlda: 0.05",
                   "Dirichlet prior per word of a topic (of a deep model: one for all layers, or "
                   "one for each); learn: estimate one number",
                   "Model", metavar="E[,E...]|learn", default=(0.05,)),
     # sampling
-    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; more of short ones; gibbs, cgs: all",
-                        "documents per minibatch",
+    "minibatch": Option(integer(1), "400, more of short and fewer of long ones; gibbs, cgs: all",
+                        "number of documents per minibatch",
                         "Sampling", metavar="N"),
     "sweeps": Option(integer(1, 100_000), "10, from 129 topics 20; gibbs, cgs: 1; ovb: 100",
                      "Gibbs sweeps per document and minibatch, the first half as burn-in; ovb: "
                      "maximum number of passes over a document", "Sampling",
                      metavar="N"),
-    "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
-                          "count the topics of the last N sweeps", "Sampling", metavar="N", setting=True),
+    "kept-sweeps": Option(integer(1, 100_000), "half of --sweeps; gibbs: 1",
+                          "count topics of tokens only in the last N sweeps", "Sampling", metavar="N",
+                          setting=True),
     "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
-                      "first iterations, without noise (auto: one epoch, from 50 to 500; none)",
+                      "number of first iterations without noise (auto: one epoch, but 50 to 500)",
                       "Sampling",
                       metavar="auto|none|N", setting=True),
     "burn-in": Option(integer(0, auto="auto"), "auto",
-                      "iterations before the first posterior sample (auto: the warm-up; 200 "
-                      "without)",
+                      "iterations before the first posterior sample (auto: the warm-up, or 200 "
+                      "without a warm-up)",
                       "Sampling", metavar="auto|N", setting=True),
     "counts": Option(choice("rao-blackwell", "sampled"), "rao-blackwell; gibbs: sampled",
-                     "estimate of topic counts: rao-blackwell, sampled", "Sampling",
+                     "estimate topic counts by their mean (rao-blackwell) or by a draw (sampled)",
+                     "Sampling",
                      metavar="HOW", setting=True),
-    "step-size": Option(schedule, "by the corpus",
+    "step-size": Option(schedule, "depends on the corpus",
                         "step size A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: "
-                        "weight rho", "Sampling",
+                        "weight of a minibatch", "Sampling",
                         metavar="A,B,C"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0, first=True),
     "chain-id": Option(integer(1, 2**31), "1",
-                       "number of this chain, for job arrays: chains of one seed have different "
-                       "draws and the same held-out documents", "Sampling", metavar="I", default=1),
+                       "number of this chain, for job arrays: chains with one seed have different "
+                       "draws, but the same held-out documents", "Sampling", metavar="I", default=1),
     # budget
-    "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
-    "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N", first=True),
+    "epochs": Option(real(0.0, 1e9), "none", "number of passes over the corpus", "Budget", True,
+                     "N"),
+    "iterations": Option(integer(1, 2**53), "none", "number of minibatches", "Budget", True, "N",
+                         first=True),
     "time-limit": Option(or_word(duration, "auto"), "none",
                          "maximum running time of this process, e.g. 2h30m; auto: the time left "
                          "by the batch system",
@@ -128,23 +132,23 @@ SHARED: dict[str, Option] = {
                       "phrases)",
                       "Corpus", metavar="FILE", read=read_phrases,
                       spell=spell_phrases),
-    "keep-links": Option(bool, "left out", "keep links, e-mail addresses, @names and RT as words",
+    "keep-links": Option(bool, "removed", "keep links, e-mail addresses, @names and RT as words",
                          "Corpus", flag=True),
-    "mask": Option(bool, "read",
+    "mask": Option(bool, "kept",
                    "for log lines: remove paths, IP addresses, hexadecimal and other numbers", "Corpus",
                    flag=True),
-    "drop-repeated": Option(bool, "kept", "keep only one of several equal or nearly equal documents",
+    "drop-repeated": Option(bool, "all", "keep only one of several equal or nearly equal documents",
                             "Corpus", flag=True),
     "language": Option(language, "all", "keep only documents of one language: en, english, es, ...",
                        "Corpus", metavar="NAME"),
-    "text-field": Option(str, "text, else found",
+    "text-field": Option(str, "text, or detected",
                          "fields of JSON lines, CSV, ... with the text; title,abstract joins two "
                          "fields",
                          "Corpus", metavar="NAME,...", default="auto", first=True),
     "id-field": Option(str, "id", "field with the document's id, which also matches rows of --metadata",
                        "Corpus", True, "NAME"),
     "title-field": Option(str, "title", "field with the document's title", "Corpus", True, "NAME"),
-    "meta-field": Option(columns, "auto: short values",
+    "meta-field": Option(columns, "auto: fields with short values",
                          "fields to keep as columns, e.g. year,group:category, or all, none", "Corpus",
                          True,
                          "NAME[:kind],...|all", default="auto", joins=True),
@@ -153,7 +157,7 @@ SHARED: dict[str, Option] = {
                        "row per document, or matched by --id-field", "Corpus", True, "FILE"),
     "missing": Option(str, "none", "further values that mean \"missing\", like NA: 99,unknown",
                       "Corpus", True, "VALUE,..."),
-    "date-format": Option(str, "by the values",
+    "date-format": Option(str, "detected",
                           "notation of dates in columns, e.g. %d/%m/%Y", "Corpus", True, "FORMAT"),
     "keep-text": Option(kept_text, "auto",
                         "texts to store for reports, compressed: auto (256M), all, none, or a "
@@ -169,7 +173,7 @@ SHARED: dict[str, Option] = {
     "encoding": Option(encoding, "utf-8",
                        "encoding of text, CSV and JSON lines: utf-8, windows-1252, ...", "Corpus",
                        metavar="NAME", default="utf-8"),
-    "header-line": Option(integer(0, none=0), "found",
+    "header-line": Option(integer(0, none=0), "detected",
                           "line of a table that has the column names (none: column1, column2, ...)",
                           "Corpus", metavar="N|none"),
     "quote": Option(choice("auto", "none"), "auto",
@@ -185,16 +189,16 @@ SHARED: dict[str, Option] = {
                         "Corpus",
                         metavar="SIZE", setting=True),
     "transpose": Option(choice("on", "off"), "off",
-                        "counts have words as rows and documents as columns, as 10x and R's tm "
-                        "write them",
+                        "read counts with words as rows and documents as columns, as 10x and R's "
+                        "tm write them",
                         "Corpus", alone="on"),
     "corpus-size": Option(integer(1, 2**53), "the corpus is stored and counted first",
                           "number of documents of a corpus that is read once, as a stream, "
                           "during training",
                           "Stream", metavar="D"),
     "shuffle-buffer": Option(integer(2, 2**31), "10000",
-                             "documents of a stream to draw from; held-out documents and, "
-                             "without --vocab, the words come from the first ones", "Stream",
+                             "number of documents of a stream in memory, from which minibatches are "
+                             "drawn; the first ones give held-out documents and vocabulary", "Stream",
                              metavar="N", setting=True),
     # held-out documents
     "holdout": Option(share_or_count, "min(1000, 10 %)",
@@ -205,9 +209,10 @@ SHARED: dict[str, Option] = {
     "holdout-corpus": Option(str, "none", "hold out the documents of this corpus instead",
                              "Held-out documents",
                              metavar="FILE"),
-    "observed-corpus": Option(str, "none", "observed tokens of held-out documents that are already split",
+    "observed-corpus": Option(str, "none",
+                              "file of observed tokens of held-out documents that are already split",
                               "Held-out documents", metavar="FILE", setting=True),
-    "held-out-corpus": Option(str, "none", "held-out tokens of the same documents",
+    "held-out-corpus": Option(str, "none", "file of held-out tokens of the same documents",
                               "Held-out documents", metavar="FILE", setting=True),
     "observed": Option(real(0.0, 1.0), "0.8", "fraction of a held-out document's tokens that is observed",
                        "Held-out documents", metavar="SHARE", default=0.8, setting=True),
@@ -221,17 +226,19 @@ SHARED: dict[str, Option] = {
     "samples": Option(integer(0, 100_000), "200",
                       "maximum number of posterior samples stored on disk, evenly spaced",
                       "Held-out documents", metavar="N", default=200, setting=True),
-    "top-word-samples": Option(integer(0, 100_000), "samples, if fewer than 40 fit; else 0",
+    "top-word-samples": Option(integer(0, 100_000),
+                           "as --set samples if fewer than 40 of these fit, else 0",
                            "number of additional samples that store only each topic's 256 most "
                            "probable words",
                            "Held-out documents", metavar="N", setting=True),
     # run
     "out": Option(str, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
-    "resume": Option(str, "auto", "auto, never, or a run to resume: its corpus and options need not be "
-                     "given again", "Run", True, "auto|never|RUN", "auto", first=True),
+    "resume": Option(str, "auto", "auto, never, or a run to resume, whose corpus and options need not "
+                     "be given again", "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "interval between checkpoints: iterations, or time",
                                "Run", True, "N|TIME", "15m"),
-    "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3, setting=True),
+    "keep": Option(integer(1, 100_000), "3", "number of checkpoints to keep", "Run", True, "N", 3,
+                   setting=True),
     "stop-signal": Option(choice(*STOP_SIGNALS), "USR1",
                           "further signal that stops training like TERM and INT: "
                           + ", ".join(STOP_SIGNALS),

@@ -221,7 +221,9 @@ def requeue_code(value: str) -> int:
     """Parse the exit code of a stopped run; codes that already have a meaning are refused."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
-        raise UsageError(f"'{value}' already has another meaning; give 85, or 99 for Grid Engine")
+        raise UsageError(
+            f"'{value}' is an exit code with another meaning; give 85, or 99 for Grid Engine"
+        )
     return code
 
 

@@ -360,7 +360,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         claim_outputs(folder, [*existing, *({RECORD} & set(names))], force=True)
     elif old is None and is_there(folder, OutputError) and _has_something(folder):
         raise OutputError(
-            f"{folder}: is there already, but has no parts of an inference; give another folder"
+            f"{folder}: exists already and has no parts of an inference; give another folder"
         )
     elif old is not None and old != record:
         other = ", ".join(name for name in record if old.get(name) != record[name])

@@ -377,7 +377,7 @@ class Results(KeptSamples):
         return None if corpus is None else corpus.slice_by(self.options.slicing)
 
     @property
-    def gone(self) -> str:
+    def missing_corpus(self) -> str:
         """Message that the training corpus is missing, with its expected path."""
         return run_record.corpus_gone(self.run)
 
@@ -422,7 +422,7 @@ class Results(KeptSamples):
             other_corpus = self.options.holdout_corpus or self.options.observed_corpus
             if other_corpus or self.run.config["corpus"]["held_out"]:
                 raise MissingInputError(
-                    f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
+                    f"{folder}: is missing; write it again with 'sgmc train --resume {self.path}'"
                 )
             raise UsageError(
                 f"{self.path}: this run has no held-out documents; give documents with --corpus "

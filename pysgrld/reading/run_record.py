@@ -268,12 +268,12 @@ def corpus_gone(run: RunDirectory) -> str:
     """
     problems: list[SgmcError] = []
     if training_corpus(run, problems) is None and problems:
-        return f"{run.path}: its training corpus cannot be used: {problems[0]}"
+        return f"{run.path}: the run's training corpus cannot be used: {problems[0]}"
     command = run.config.get("command", {})
     if "estimator" in command:
         return "a fit in Python keeps no documents"
     place = command.get("corpus") or run.path / "corpus"
-    return f"{run.path}: its training corpus is no longer at {place}, or was changed"
+    return f"{run.path}: the run's training corpus is no longer at {place}, or was changed"
 
 
 def in_slices(

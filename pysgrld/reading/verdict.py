@@ -316,8 +316,9 @@ def _sampler(d: Diagnosis) -> list[str]:
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
         remarks.append(
-            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is "
-            f"up to {max(d.contraction):.3g}, but must be below 2. Use a smaller --step-size."
+            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: in a step, a topic moves "
+            f"up to {max(d.contraction):.3g} times its distance from its mean, but must move less "
+            "than 2 times that distance. Use a smaller --step-size."
         )
     if d.slow_tails:
         remarks.append(

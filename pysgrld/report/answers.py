@@ -442,5 +442,5 @@ def plain(value: Any) -> Any:
 def _corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: so its documents cannot be described")
+        raise MissingInputError(f"{results.missing_corpus}, so its documents cannot be described")
     return corpus

@@ -247,7 +247,7 @@ def report(
         added = AddedFiles(input_paths[0], input_paths[1], folder, log)
         page_run = ReportedRun(run, request, threads, added)
         if page_run.corpus is None:
-            log(page_run.results.gone, Severity.WARNING)
+            log(page_run.results.missing_corpus, Severity.WARNING)
         sections = [make(page_run) for make in SECTIONS.values()]
         page_run.read(lambda done: tell("gathering", done, STEPS))
         page = Page(page_run, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))

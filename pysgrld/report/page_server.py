@@ -160,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
-            self._refuse(HTTPStatus.FORBIDDEN, "its host is not this machine and port")
+            self._refuse(HTTPStatus.FORBIDDEN, "its host header names another machine or port")
             return
         token, _, name = self.path.removeprefix("/").partition("/")
         is_authorised = hmac.compare_digest(

@@ -220,7 +220,7 @@ class ReportedRun:
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
-                f"{self.results.gone}: documents and the view along the corpus are missing; "
+                f"{self.results.missing_corpus}: documents and the view along the corpus are missing; "
                 f"{self.results.without_corpus}"
             )
         else:

@@ -77,9 +77,9 @@ class Backlog:
             self._held += sum(part.nbytes for part in parts.values())
         if self._held > HELD:
             raise WriteError(
-                f"{self._errors[SAMPLES]}; more than {HELD >> 20} MB of samples could not be "
-                "written, so the run stops; free space and run the same command again: the "
-                "samples are drawn again from the last checkpoint"
+                f"{self._errors[SAMPLES]}; the run stops, because more than {HELD >> 20} MB of "
+                "samples wait to be written. Free space and run the same command again, which "
+                "draws these samples again from the last checkpoint"
             )
 
     def save_checkpoint(
@@ -134,8 +134,8 @@ class Backlog:
         if missing:
             name = next(name for name, waiting in self._waiting.items() if waiting)
             raise WriteError(
-                f"{self._errors[name]}; not written: {', '.join(missing)}; the last checkpoint is "
-                "good"
+                f"{self._errors[name]}; missing writes: {', '.join(missing)} (the last checkpoint "
+                "is undamaged)"
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:

@@ -427,8 +427,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     needed = content.get("min_reader")
     if type(needed) is int and needed > SCHEMA:
         raise CheckpointError(
-            f"{path}: written by sgmc {content.get('sgmc')}, needs >= {content.get('sgmc')}; this "
-            f"is {RELEASE}: update it, or start a new run with another --out"
+            f"{path}: was written by sgmc {content.get('sgmc')} and cannot be read by sgmc "
+            f"{RELEASE}; update sgmc, or start a new run with another --out"
         )
     missing = _KEYS - content.keys()
     if missing or type(needed) is not int:

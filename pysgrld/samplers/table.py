@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LAZY = Option(
     choice("auto", "on", "off"),
     "auto",
-    "update the row of a word only when it is next needed",
+    "update the row of a word only when a minibatch needs it",
     "Sampling",
     metavar="auto|on|off",
     default="auto",
@@ -27,8 +27,7 @@ LAZY = Option(
 CIR_RATE = Option(
     choice("paper", "natural"),
     "paper",
-    "rate of a topic's process: paper (1), or natural (1 + N_k/s_k: sgrld's target without its "
-    "bias)",
+    "rate of a topic's process: paper (1), or natural (greater for topics with more tokens)",
     "Sampling",
     metavar="paper|natural",
     default="paper",
@@ -47,7 +46,7 @@ BOUNDARY = Option(
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
-    "weight A*(1+t/B)^(-C) of a minibatch in the scale of steps",
+    "weight A*(1+t/B)^(-C) of a minibatch in the average that scales steps",
     "Sampling",
     metavar="A,B,C",
     default=(0.5, 21.0, 0.7),
@@ -291,7 +290,8 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "mala",
-            "the same over the whole corpus with a Metropolis test of each step: exact",
+            "words that change over time, by Langevin steps with a Metropolis test, over the whole "
+            "corpus",
             "pysgrld.samplers.walks",
             "Accepted",
             geometry="walk",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pysgrld.errors import Interrupted, SgmcError, UsageError
+from pysgrld.errors import Interrupted, SgmcError, UsageError, plural
 from pysgrld.reading.results import Results
 from pysgrld.run import RunDirectory, StopFlag, jsonio, process_start
 from pysgrld.run.files import replace_file
@@ -138,8 +138,8 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
         return None
     if number > len(current_round.cells):
         raise UsageError(
-            f"--task {number}: round {current_round.number} has {len(current_round.cells)} tasks "
-            "(see --tasks)"
+            f"--task {number} does not exist, because round {current_round.number} has only "
+            f"{plural(len(current_round.cells), 'task')}; list them with --tasks"
         )
     run_request = ready.cell_request(current_round, current_round.cells[number - 1])
     options = request.choices.start

@@ -90,7 +90,7 @@ def parse_grid(text: str) -> Axis:
     if option is None:
         raise UsageError(f"'{name}' is not an option of training; see 'sgmc train --help-all'")
     if name == "topics":
-        raise UsageError("give numbers of topics with -k")
+        raise UsageError("--grid does not apply to topics; give numbers of topics with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
         raise UsageError(
             f"{name} must be the same for all settings; give {as_typed(name)} with a single value"

@@ -68,8 +68,8 @@ def choices_of_run(results: Results) -> Choices:
     options = results.options
     if options.starts is None or options.slicing is not None or len(options.widths) != 1:
         raise UsageError(
-            f"{results.path}: halves are for one layer of topics that do not change with time; this is "
-            f"a run of --model {options.model}"
+            f"{results.path}: --halves does not apply to --model {options.model}; it needs a model "
+            "with a single layer of topics that do not change with time"
         )
     reading = {name for name in OPTIONS if CorpusOptions.among([name])}
     return chosen_options(results.run, options, _OF_THE_RUN | reading)
@@ -89,7 +89,7 @@ def corpus_of_run(results: Results) -> Corpus:
     """
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: halves need the training documents")
+        raise MissingInputError(f"{results.missing_corpus}, but --halves trains on its documents")
     return corpus
 
 

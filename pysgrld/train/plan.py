@@ -345,7 +345,7 @@ def _corpus(
             arguments = (request.inputs, reading, store, threads, listener, parent.forget)
             corpus = grown(parent_results.vocabulary, old, *arguments)
     if corpus.documents < 1 or corpus.tokens < 1:
-        raise CorpusError("no document has a known word", request.inputs[0])
+        raise CorpusError("no document has a word of the vocabulary", request.inputs[0])
     return corpus, None
 
 
@@ -374,7 +374,7 @@ def _remarks(
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
         logger.info(
-            "%s; a minibatch holds about %s of %s",
+            "settings: %s; a minibatch has about %s of %s",
             ", ".join(f"{name}={value}" for name, value in settings.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
@@ -449,8 +449,8 @@ def check_memory(
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()
     number, unit = max((chains, "runs at a time"), (ranks, "ranks of this machine"))
-    who = f"{number} {unit} need" if number > 1 else "needs"
-    logger.info("%s about %s of memory", who, _megabytes(number * total))
+    who = f" for {number} {unit}" if number > 1 else ""
+    logger.info("memory needed%s: about %s", who, _megabytes(number * total))
     if allowed is not None and number * total > allowed:
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
         who = f"each of {number} {unit}" if number > 1 else "the run"

@@ -210,9 +210,9 @@ class Waiting:
             return None
         share = 100 * cost.share(ranks)
         line = (
-            f"a minibatch of {plural(self.minibatch, 'document')} keeps only about "
-            f"{plural(cost.busy(), 'rank')} busy: with {ranks}, {share:.0f} % of the time is "
-            "work that is shared; use fewer ranks"
+            f"minibatches of {plural(self.minibatch, 'document')} are too small for {ranks} ranks: "
+            f"only {share:.0f} % of the time is spent on work that the ranks divide; use at most "
+            f"{plural(cost.busy(), 'rank')}"
         )
         size = cost.larger(ranks) * self.minibatch
         if size < self.documents:

@@ -90,12 +90,14 @@ def replicate_topics(
     options = results.options
     if options.starts is None or options.slicing is not None or len(options.widths) != 1:
         raise UsageError(
-            f"{results.path}: replicates need a model with one layer of topics that do not change "
-            f"over time, but this run has --model {options.model}"
+            f"{results.path}: --replicate does not apply to --model {options.model}; it needs a "
+            "model with a single layer of topics that do not change with time"
         )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: but replicates need the training documents")
+        raise MissingInputError(
+            f"{results.missing_corpus}, but --replicate trains on its documents"
+        )
     ids = results.training_documents(corpus)[:]
     compared = evenly_spaced(ids, DOCUMENTS)
     documents = corpus.take(compared)

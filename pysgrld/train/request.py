@@ -197,11 +197,11 @@ def going_on(
     command = run.config.get("command", {})
     if not command.get("inputs") or options.corpus_size is not None:
         reason = (
-            "it was read as a stream"
+            "a stream is not stored"
             if command.get("inputs")
-            else "the run does not record where it is"
+            else "the run does not record the path of its corpus"
         )
-        raise UsageError(f"--resume {name}: CORPUS must be given again: {reason}")
+        raise UsageError(f"--resume {name}: CORPUS is missing; give it again, because {reason}")
     options_of_run = chosen_options(
         run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START
     )
@@ -212,7 +212,7 @@ def going_on(
     if stored is None and not all(map(is_there, command["inputs"])):
         raise MissingInputError(
             f"{corpus_gone(run)}, and {' '.join(command['inputs'])} cannot be read again; restore "
-            "it, or give CORPUS and all options"
+            "the corpus, or give CORPUS and all options"
         )
     request = Request(
         command["inputs"],
@@ -298,9 +298,14 @@ def growing(
             f"--from {name}: is a folder of chains; give one of them, such as {chains[0]}"
         )
     if not request.inputs:
-        raise UsageError(f"--from {name}: give the files or folders of new documents")
+        raise UsageError(
+            f"--from {name}: new documents are missing; give their files or folders as CORPUS"
+        )
     if any(map(is_stream, request.inputs)) or choices.source.corpus_size:
-        raise UsageError("--from reads new documents twice; give files or folders")
+        raise UsageError(
+            "--from cannot read a stream, because new documents are read twice; give files or "
+            "folders"
+        )
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
     if fitted.depth > 1 or fitted.signed or fitted.no_mean:
@@ -319,7 +324,8 @@ def growing(
         )
     if not only_new and results.training_corpus() is None:
         raise MissingInputError(
-            f"{results.gone}: restore it, or train without its documents: --only-new"
+            f"{results.missing_corpus}; restore the corpus, or train without its documents: "
+            "--only-new"
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
     digest = digest_of_topics(results.phi())

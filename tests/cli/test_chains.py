@@ -405,7 +405,7 @@ def test_a_json_log_names_the_chain_of_every_line(sgmc):
     ("args", "code", "said"),
     [
         (["-", "--chains", "2"], 2, "store it first with 'sgmc corpus build"),
-        ([BIBLE, "--chains", "2", "--chain-id", "2"], 2, "leave out --chain-id"),
+        ([BIBLE, "--chains", "2", "--chain-id", "2"], 2, "--chain-id does not apply to --chains"),
         ([BIBLE, "--chains", "0"], 2, "--chains"),
         ([BIBLE, "--chains", "two"], 2, "--chains"),
         ([BIBLE, "--chain-id", "0"], 2, "--chain-id"),

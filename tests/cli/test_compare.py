@@ -194,7 +194,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         two("train", file, *usual, "--out", f"sgmc-runs/{name}")
     done = two("compare", "week", "--exit-code", code=1)
-    assert "day: 84 documents of 2026-03-22 to 2026-03-28, next to the 252" in done.stdout
+    assert "day: 84 documents of 2026-03-22 to 2026-03-28, compared with the 252" in done.stdout
     assert "\nNEW: clipper" in done.stdout
     assert "new words: clipper" in done.stdout
     assert "sea" not in done.stdout.partition("new words: ")[2]
@@ -208,13 +208,13 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        ((LEFT,), 2, "continues no other run, and its documents have no column of dates"),
-        ((LEFT, "--top", "5"), 2, "--top is for two runs, and "),
+        ((LEFT,), 2, "continues no other run, and no column of dates"),
+        ((LEFT, "--top", "5"), 2, "--top compares two runs, but "),
         ((LEFT, LEFT, LEFT), 2, "give two runs to compare, not 3"),
         ((LEFT, "bible-scir"), 2, "a run cannot be compared with itself; give two different runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),
         ((LEFT, RIGHT, "--layer", "1,2"), 2, "has 1 layer"),
-        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3': give one layer"),
+        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3' is not a layer"),
         ((LEFT, RIGHT, "--open"), 2, "require --html FILE.html"),
         ((LEFT, RIGHT, "--html", "."), 73, ".: is a folder"),
         ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name to carry"),

@@ -198,7 +198,10 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
             "--set r-rate-prior does not apply to --algo scir",
         ),
         (["--set", "scale-weight=1,1,0"], "--set scale-weight does not apply to --algo scir"),
-        (["--sweeps", "4", "--set", "kept-sweeps=5"], "--set kept-sweeps=5 is above --sweeps 4"),
+        (
+            ["--sweeps", "4", "--set", "kept-sweeps=5"],
+            "--set kept-sweeps=5 is greater than --sweeps 4",
+        ),
         (
             ["--preset", "dlda-2017", "--algo", "scir"],
             "--preset dlda-2017 applies only to --algo tlasgr",

@@ -221,7 +221,7 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
         (("--time", "month"), 65, "no document has a field 'month' (--time)"),
         (("--time", "text"), 65, "(--time) is 'w01 w04 w05"),
         (("--time", "year", "--slices", "month"), 2, "months need dates"),
-        (("--time", "year", "--slices", "9"), 2, "4 different values: give 4 or fewer"),
+        (("--time", "year", "--slices", "9"), 2, "only 4 different values; give 4 or fewer"),
         (
             ("--time", "year", "--eta", "0.1"),
             2,
@@ -232,7 +232,7 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
             2,
             "--exact-sweeps does not apply",
         ),
-        (("--time", "year", "--algo", "scir"), 2, "is sampled by sgld, mala, not by scir"),
+        (("--time", "year", "--algo", "scir"), 2, "(implied by --time); choose from sgld, mala"),
         (("--slices", "4"), 2, "--slices does not apply to --model lda"),
     ],
 )

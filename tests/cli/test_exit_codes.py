@@ -85,7 +85,7 @@ def test_infer_over_what_is_there_is_73(trained, tmp_path, bible):
 def test_a_run_without_a_corpus_to_infer_is_2(trained):
     """Red with: a file that is missing."""
     for run in ("bible-scir", "sgmc-runs/bible-scir"):
-        assert f"{run} is a run; give a corpus after it" in one_line(trained("infer", run, code=2))
+        assert f"CORPUS is missing after the run {run}" in one_line(trained("infer", run, code=2))
 
 
 def test_full_standard_output_is_74(trained):

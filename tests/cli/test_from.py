@@ -186,7 +186,7 @@ def test_what_cannot_go_on_is_refused_in_a_line(parent, tmp_path, capsys):
     goes_on(parent, tmp_path / "b", "-k", "7", code=2)
     assert "-k 7: the run continues the" in capsys.readouterr().err
     run("train", "--from", parent / "a", code=2)
-    assert "give the files or folders of new documents" in capsys.readouterr().err
+    assert "new documents are missing; give" in capsys.readouterr().err
     run("train", parent / "new.txt", "--only-new", code=2)
     assert "--only-new requires --from RUN" in capsys.readouterr().err
     run("train", "--from", "nothing", parent / "new.txt", code=66)

@@ -154,12 +154,12 @@ def test_scripts_are_clean(values):
 @pytest.mark.parametrize(
     ("command", "values", "said"),
     [
-        (["train", "{k}"], {}, "in the command stands for nothing"),
-        (["train", "{j}"], {"array": 2}, "there is {i}, {n}"),
+        (["train", "{k}"], {}, "in the command has no value; give --array or --over"),
+        (["train", "{j}"], {"array": 2}, "names with a value are {i}, {n}"),
         (["train"], {"array": 2}, "the same command"),
         (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
         (["{i}"], {"array": 2, "over": {"a": ("1",)}}, "give one of them"),
-        (["{i}"], {"over": {"i": ("1",)}}, "array's own"),
+        (["{i}"], {"over": {"i": ("1",)}}, "the name i is reserved"),
         (["{a}{b}"], {"over": {x: tuple(map(str, range(400))) for x in "ab"}}, "160,000 jobs"),
     ],
 )

@@ -62,7 +62,7 @@ def test_a_training_corpus_that_was_changed_is_named_with_the_file(copied, trial
     for command in (["topics", "run"], ["report", "run", "-o", "page.html"]):
         said = sgmc(copied, *command).stderr
         assert (
-            "its training corpus cannot be used: run/corpus: the corpus is damaged (counts.npy"
+            "the run's training corpus cannot be used: run/corpus: the corpus is damaged (counts.npy"
             in said
         )
         trials()

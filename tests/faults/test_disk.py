@@ -97,7 +97,7 @@ def test_where_lines_cannot_be_written_training_goes_on_and_ends_with_74(
     said = child.stderr.splitlines()
     assert sum("training continues" in line for line in said) == 1
     assert "No space left on device" in said[-1]
-    assert "the last checkpoint is good" in said[-1]
+    assert "the last checkpoint is undamaged" in said[-1]
     assert record(forks.folder / "run") == undisturbed[0][0]
     forks(*forks.train())
     trials()

@@ -215,7 +215,9 @@ def test_a_learned_prior_of_0_is_named(learned, tmp_path, name, trials):
         folder, ["eval", "run"] if name == "alpha.r" else ["infer", "run", "new.jsonl"]
     )
     assert done.code == 76
-    assert f"array '{name}' of the checkpoint has values that are no prior" in done.messages
+    assert (
+        f"array '{name}' of the checkpoint has values that are not valid Dirichlet" in done.messages
+    )
     trials()
 
 

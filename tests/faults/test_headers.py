@@ -356,7 +356,7 @@ def test_a_newer_schema_is_refused_by_name_and_left_alone(copied, trials):
     newest = checkpoints(copied)[0]
     sign_again(newest, min_reader=2, schema=2, sgmc="9.9")
     done = train_command(copied, "--iterations", "45", code=76)
-    assert "written by sgmc 9.9, needs >= 9.9" in done.stderr
+    assert "was written by sgmc 9.9 and cannot be read by sgmc" in done.stderr
     assert checkpoints(copied)[0] == newest
     assert opened(copied).status["state"] == "finished"
     trials()

@@ -328,7 +328,7 @@ def test_a_corpus_of_0_1_0_is_hashed_whole(stored, trials):
 @pytest.mark.row(73)
 def test_verify_is_for_stored_corpora(text, tmp_path, trials):
     refused = sgmc(tmp_path, "corpus", "info", "corpus.txt", "--verify", "--min-df", "1", code=2)
-    assert "--verify: give only a folder written by 'sgmc corpus build'" in refused.stderr
+    assert "--verify applies only to a folder written by 'sgmc corpus build'" in refused.stderr
     trials()
 
 

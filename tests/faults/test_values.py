@@ -129,9 +129,7 @@ def test_more_words_than_memory_are_refused(monkeypatch, trials, made):
     """Red with: std::bad_alloc."""
     monkeypatch.setattr(resources, "allowed_memory", lambda: 8 << 30)
     x = sparse.csr_matrix((np.ones(3, int), [0, 1, 2], [0, 2, 3]), shape=(2, 2**31 - 1))
-    with pytest.raises(
-        ValueError, match=r"^X has 2147483647 features: topics over so many words need"
-    ):
+    with pytest.raises(ValueError, match=r"^topics over the 2147483647 features of X need"):
         made().fit(x)
     x = sparse.csr_matrix((np.ones(3, int), [0, 1, 2], [0, 2, 3]), shape=(2, 2**31 + 1))
     with pytest.raises(

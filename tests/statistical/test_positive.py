@@ -148,9 +148,9 @@ def test_draws_are_those_after_the_burn_in_and_thinned():
     [
         ("gamma", {"shape": 0.0}, "shape is 0.0"),
         ("gamma", {"counts": [1.5]}, "whole"),
-        ("gamma", {"counts": "a"}, "a row of numbers"),
-        ("gamma", {"counts": [[1]]}, "a row of numbers"),
-        ("gamma", {"minibatch": 3}, "nothing to draw"),
+        ("gamma", {"counts": "a"}, "a vector of finite numbers"),
+        ("gamma", {"counts": [[1]]}, "a vector of finite numbers"),
+        ("gamma", {"minibatch": 3}, "no minibatch can be drawn"),
         ("gamma", {"start": -1.0}, "start is -1.0"),
         ("gamma", {"step_size": 0.0}, "step_size"),
         ("gamma", {"samples": 0}, "samples"),

@@ -230,7 +230,7 @@ def test_a_category_of_an_effect_has_at_most_100_values(levels, fits):
         assert len(_column("party", values).cat.categories) == levels
     else:
         with pytest.raises(
-            UsageError, match="101 different values, but a category may have at most 100"
+            UsageError, match="101 different texts, but a category may have at most 100"
         ):
             _column("party", values)
 

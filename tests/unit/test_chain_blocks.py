@@ -18,7 +18,7 @@ def test_both_factors_of_minibatch_noise_are_told():
     """1 + tanh(1/2) 4 of the variance given the counts. Red with: one called the posterior's."""
     (line,) = said(minibatch=20, step_size=(1.0, 1.0, 0.0))
     assert line.endswith(
-        "is 2.85 times as large as without minibatches, about 1.9 times as large as in the posterior"
+        "is 2.85 times the variance without minibatches, and about 1.9 times that of the posterior"
     )
 
 

@@ -86,8 +86,9 @@ def test_ranks_that_wait_are_told_so_once():
     ((after, line),) = said(Members(8, 0.1, 0.7)).items()
     assert after == 1 + LOOKED_AT
     assert line == (
-        "a minibatch of 400 documents keeps only about 1 rank busy: with 8, 10 % of the time is "
-        "work that is shared; use fewer ranks, or train a new run with --minibatch 3600 or more"
+        "minibatches of 400 documents are too small for 8 ranks: only 10 % of the time is spent on "
+        "work that the ranks divide; use at most 1 rank, or train a new run with --minibatch 3600 "
+        "or more"
     )
 
 
@@ -100,7 +101,7 @@ def test_nothing_is_said_where_it_does_not_matter():
 
 def test_no_minibatch_is_named_that_is_more_than_the_corpus():
     (line,) = said(Members(8, 0.1, 0.7), documents=3000).values()
-    assert line.endswith("use fewer ranks")
+    assert line.endswith("use at most 1 rank")
 
 
 def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
@@ -111,4 +112,4 @@ def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
     monkeypatch.delitem(__import__("sys").modules, "pysgrld.chain.mpi", raising=False)
     done = CliRunner().invoke(main, ["bench", "--mpi"])
     assert done.exit_code == 64
-    assert "pip install mpi4py for" in done.stderr
+    assert "pip install mpi4py to use" in done.stderr

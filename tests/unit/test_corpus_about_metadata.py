@@ -45,14 +45,14 @@ def test_metadata_with_too_few_rows_or_unknown_ids_stop_or_are_said(rows, tmp_pa
         if name == "j":
             with pytest.raises(
                 CorpusError,
-                match=r"1 document without a row in this table of 4 rows \(the first is",
+                match=r"this table of 4 rows lacks a row for 1 document \(the first such document is",
             ):
                 build(tmp_path, rows, **given)
         corpus = build(tmp_path, rows, name=name, log=said, on_bad_document="skip", **given)
     assert corpus.about.values("n", every(corpus)) == [10, 30, None]
     assert any("1 row with the same id as an earlier row" in line for line in said)
     assert any("2 rows that match no document" in line for line in said)
-    assert any("1 document without a row" in line for line in said)
+    assert any("lacks a row for 1 document" in line for line in said)
 
 
 def test_metadata_by_order_want_every_document(tmp_path):

@@ -106,11 +106,11 @@ def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
     (tmp_path / "texts" / "001_smith.txt").write_text("mice sleep\n")
     (tmp_path / "m.csv").write_text("file,year\nsmith,2001\n")
     options = {"metadata": str(tmp_path / "m.csv")}
-    sides = "the first is '001_smith.txt'; the first row without a document is 'smith'"
+    sides = "the first such document is '001_smith.txt', and the first row without a document is 'smith'"
     with pytest.raises(CorpusError, match=sides):
         build(tmp_path, tmp_path / "texts", **options, id_field="file")
     with pytest.raises(
-        CorpusError, match=r"'name', which should match rows .* --id-field: 'file', 'year'"
+        CorpusError, match=r"'name' .*, by which rows are matched .* another field: 'file', 'year'"
     ):
         build(tmp_path, tmp_path / "texts", **options, id_field="name")
 

@@ -90,7 +90,9 @@ def test_fields_within_structs_are_named_by_their_path(suffix, tmp_path):
     corpus = build(tmp_path, path, text_field="data.body", meta_field="data.n.year")
     assert corpus.column("data.n.year") == [2001, 2002]
     assert corpus.tokens == 4
-    with pytest.raises(CorpusError, match=r"no column 'data.text' \(it has 'data', 'data.body'"):
+    with pytest.raises(
+        CorpusError, match=r"no column 'data.text' \(the columns are 'data', 'data.body'"
+    ):
         build(tmp_path, path, name="t", text_field="data.text")
 
 

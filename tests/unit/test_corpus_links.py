@@ -112,7 +112,9 @@ def test_a_text_that_stands_for_none_is_empty_and_counted(text, tmp_path):
     said = Lines()
     corpus = build(tmp_path, path, log=said)
     assert words(corpus) == {"mice", "sleep"}
-    assert f"2 documents with a placeholder instead of a text, read as empty: '{text}' (2)" in said
+    assert (
+        f"2 documents read as empty, because the text is only a placeholder: '{text}' (2)" in said
+    )
 
 
 @pytest.mark.parametrize(

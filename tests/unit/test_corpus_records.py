@@ -163,7 +163,7 @@ BAD = {
         b"@misc{a, abstract={b}}\n@misc{b, title={c\n",
         "entry 2: not an entry of BibTeX, in line 2",
     ),
-    "y.bib": (b"@article{a, title={b}}\n", "no field 'text' (it has 'title', 'id', 'type'"),
+    "y.bib": (b"@article{a, title={b}}\n", "no field 'text' (the fields are 'title', 'id', 'type'"),
 }
 
 

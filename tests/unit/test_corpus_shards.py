@@ -157,7 +157,7 @@ def test_shards_of_another_plan_are_refused(files, tmp_path):
 def test_missing_shards_are_named(files, tmp_path):
     for i in (2, 7):
         build_shard(files, options(files), tmp_path / "all", (i, 7), 1, Told())
-    with pytest.raises(MissingInputError, match=r"5 shards of 7 missing: 1,3-6; .* --shard 1/7 "):
+    with pytest.raises(MissingInputError, match=r"lacks 5 shards of 7: 1,3-6; .* --shard 1/7 "):
         merge(tmp_path / "all", Told())
     assert not (tmp_path / "all").exists()
     with pytest.raises(MissingInputError, match="is not there"):

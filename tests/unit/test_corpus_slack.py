@@ -54,12 +54,15 @@ def test_messages_have_their_channel_user_and_time(tmp_path):
         "user": ["Ann", "Bob Ray"],
         "ts": ["2024-01-02T07:20:00", "2024-01-02T07:21:00"],
     }
-    assert any("1 notice of Slack itself left out" in note for note in notes)
+    assert any("skipped 1 automatic notice of Slack" in note for note in notes)
 
 
 @pytest.mark.parametrize(
     ("changed", "fault"),
-    [({"people": {"U1": 1}}, "no list of people"), ({"day": [{"text": "x"}]}, "with a time")],
+    [
+        ({"people": {"U1": 1}}, "not Slack's list of users"),
+        ({"day": [{"text": "x"}]}, "with a time"),
+    ],
 )
 def test_a_damaged_export_is_refused(tmp_path, changed, fault):
     """Red with: a traceback; a message without a time read as a document."""

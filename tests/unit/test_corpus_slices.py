@@ -89,7 +89,7 @@ def test_a_document_without_a_value_is_named():
         ("year", [None], CorpusError, "no document has a value"),
         ("month", [1990, 1991], UsageError, "months need dates"),
         ("year", [1, MOST_SLICES + 1], UsageError, "more than the maximum"),
-        (5, [1, 2, 3], UsageError, "3 different values: give 3 or fewer"),
+        (5, [1, 2, 3], UsageError, "only 3 different values; give 3 or fewer"),
     ],
 )
 def test_refused(by, values, error, said):

@@ -271,7 +271,10 @@ WRONG_ARRAYS = {
     "word above": ({"indices": np.array([0, 2, 4])}, "word 5 in document 3 is not in 1 to 4"),
     "word below": ({"indices": np.array([0, -1, 3])}, "word 0 in document 1"),
     "word 2^63 - 1": ({"indices": np.array([0, 2**63 - 1, 3])}, "is not in 1 to 4"),
-    "words of floats": ({"indices": np.array([0.0, 2, 3])}, "indices.npy holds values of type"),
+    "words of floats": (
+        {"indices": np.array([0.0, 2, 3])},
+        "indices.npy has values of the wrong type",
+    ),
     "indptr falls": ({"indptr": np.array([0, 2, 1, 3])}, "indptr.npy decreases"),
     "indptr beyond": ({"indptr": np.array([0, 2, 2, 9])}, "refers to entries that do not exist"),
     "indptr short": ({"indptr": np.array([0, 2, 3])}, "do not fit: indptr has 3"),
@@ -304,7 +307,7 @@ def test_a_wrong_matrix_is_refused(tmp_path, monkeypatch, case):
 def test_a_matrix_without_one_of_its_arrays_is_refused(tmp_path):
     for name in CSR:
         parts = {key: value for key, value in CSR.items() if key != name}
-        with pytest.raises(CorpusError, match=f"it has no {name}.npy"):
+        with pytest.raises(CorpusError, match=f"the file lacks {name}.npy"):
             read(arrays(tmp_path / "in" / "x.npz", **parts))
 
 
@@ -364,7 +367,7 @@ def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_pa
 
 
 WRONG_LINES = {
-    "LDA-C: a count of 0": ("x.ldac", "1 0:2\n1 0:0 1:1\n", "a count of 0"),
+    "LDA-C: a count of 0": ("x.ldac", "1 0:2\n1 0:0 1:1\n", "the count is 0"),
     "LDA-C: a blank line": ("x.ldac", "1 0:2\n\n1 1:1\n", "write 0 for a document without words"),
     "LDA-C: no pair": ("x.ldac", "1 0:2\n2 0:1 wine\n", "'wine' is not of the form id:count"),
     "LDA-C: a label": ("x.ldac", "1 0:2\n-1 0:1\n", "'-1', not the number of pairs"),

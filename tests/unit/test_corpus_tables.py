@@ -76,7 +76,7 @@ def test_a_table_of_quoted_fields_is_searched_for_its_text(write):
     assert texts(write("x.csv", data)) == ["aa bb cc dd"] * 2
     assert texts(write("y.csv", data.replace(",", ";"))) == ["aa bb cc dd"] * 2
     with pytest.raises(
-        CorpusError, match=r"no field 'body' in the header \(it has 'no', 'remarks'"
+        CorpusError, match=r"no field 'body' in the header \(the fields are 'no', 'remarks'"
     ):
         texts(write("z.csv", data), text_field="body")
 
@@ -113,9 +113,12 @@ def test_the_module_csv_writes_what_is_read(write):
 
 
 NO_HEADER = {
-    "other fields": ("a,b\n1,2\n", "no field 'text' in the header (it has 'a', 'b'; choose one"),
+    "other fields": (
+        "a,b\n1,2\n",
+        "no field 'text' in the header (the fields are 'a', 'b'; choose one",
+    ),
     "twice": ("text,text\n1,2\n", "more than one field 'text'"),
-    "twice but for capitals": ("Body,BODY\naa,bb\n", "it has 'Body', 'BODY'"),
+    "twice but for capitals": ("Body,BODY\naa,bb\n", "the fields are 'Body', 'BODY'"),
     "blank": ("\n \n", "no field 'text'"),
     "endless name": ("a" * 10**6 + ",b\n1,2\n", "aaa...', 'b'; choose one"),
     "open quote": (
@@ -285,7 +288,9 @@ def test_progress_of_a_table_ends_at_all_bytes(table, tmp_path):
 def test_a_column_that_is_missing_says_which_there_are(table):
     pa = pytest.importorskip("pyarrow")
     path = table(pa.array(["aa"]), field="remark")
-    with pytest.raises(CorpusError, match=r"no column 'text' \(it has 'id', 'remark'; choose one"):
+    with pytest.raises(
+        CorpusError, match=r"no column 'text' \(the columns are 'id', 'remark'; choose one"
+    ):
         read(path)
     assert texts(path, text_field="remark") == ["aa"]
 

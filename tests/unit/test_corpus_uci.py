@@ -168,8 +168,8 @@ WRONG = {
     "header cut": ("3\n4\n", 3, "number of entries"),
     "header not a number": ("3\nx\n5\n1 1 1\n", 2, "number of words"),
     "header negative": ("-3\n4\n5\n1 1 1\n", 1, "number of documents"),
-    "header 10^400": (f"1{'0' * 400}\n4\n5\n1 1 1\n", 1, "larger than allowed"),
-    "header W 2^31": ("3\n2147483648\n5\n1 1 1\n", 2, "larger than allowed"),
+    "header 10^400": (f"1{'0' * 400}\n4\n5\n1 1 1\n", 1, "which is too large"),
+    "header W 2^31": ("3\n2147483648\n5\n1 1 1\n", 2, "which is too large"),
     "D too few": (GOOD.replace("3\n", "2\n", 1), 7, "above 2, the number in the header"),
     "D too many": (GOOD.replace("3\n", "9\n", 1), 1, "promises 9 documents"),
     "D absurd": (GOOD.replace("3\n", "999999999999999999\n", 1), 1, "promises 999,999"),
@@ -194,7 +194,7 @@ WRONG = {
     "tokens overflow": (
         GOOD.replace("1 1 2", "1 1 2147483647").replace("1 3 1", "1 3 2147483647"),
         4,
-        "tokens, more than",
+        "tokens, but the maximum is",
     ),
 }
 for name, value in {

@@ -58,7 +58,7 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
         ("~ party +", "Operator"),
         ("y ~ party", "leave out the left side"),
         ("~ party + s(year)", "write the smooth curve s(year) as bs(year, df=4)"),
-        ("~ 1", "has no column of the documents"),
+        ("~ 1", "uses no column of the documents"),
         ("~ year + I(2 * year)", "a combination of the terms before it"),
         ("~ bs(year, df=1)", "df"),
     ],
@@ -75,9 +75,9 @@ def test_columns_that_cannot_tell_anything_are_refused():
     for name, said in (("same", "the same value"), ("text", "150 different"), ("none", "no doc")):
         with pytest.raises(UsageError, match=said):
             Design(f"~ {name}", columns)
-    with pytest.raises(UsageError, match="3 documents are too few for 3"):
+    with pytest.raises(UsageError, match="3 documents are too few for the 3"):
         Design("~ year + I(year ** 2)", {"year": [1.0, 2.0, 3.0]})
-    with pytest.raises(UsageError, match="not a number in every document"):
+    with pytest.raises(UsageError, match="not finite in every document"):
         Design("~ np.log(year)", {"year": [-1.0, 2.0, 3.0, 4.0]})
 
 

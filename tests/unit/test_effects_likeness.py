@@ -101,5 +101,7 @@ def test_a_source_within_each_compared_value_is_no_advice():
     books.columns["shelf"] = [f"shelf {b // 3}" for b in book]
     likeness = books.effects("~ shelf").likeness
     assert (likeness.column, likeness.can_cluster) == ("book", False)
-    assert likeness.warning.endswith("too few values of book are compared for --cluster book")
+    assert likeness.warning.endswith(
+        "--cluster book cannot correct this, because too few values are compared"
+    )
     assert books.effects("~ coin").likeness.can_cluster

@@ -214,7 +214,7 @@ def test_samples_of_a_deep_layer_are_over_words():
 def test_samples_beyond_the_memory_are_refused(monkeypatch):
     """Red with: memory that runs out in mid-fit."""
     monkeypatch.setattr(resources, "allowed_memory", lambda: 8 << 30)
-    with pytest.raises(UsageError, match=r"or keep fewer samples \(19\.3 GB\)$"):
+    with pytest.raises(UsageError, match=r"of which 19\.3 GB for samples"):
         LDA(3, keep_samples=96_000_000, **SHORT).fit(COUNTS)
 
 

@@ -364,13 +364,13 @@ def test_known_words_grow_nothing():
 @pytest.mark.parametrize(
     ("make", "x", "said"),
     [
-        (lambda: LDA(2, total_samples=20).partial_fit(COUNTS), TOKENS, "has no words"),
-        (lambda: LDA(2, total_samples=20).partial_fit(TOKENS), COUNTS, "X has no words"),
+        (lambda: LDA(2, total_samples=20).partial_fit(COUNTS), TOKENS, "counts without words"),
+        (lambda: LDA(2, total_samples=20).partial_fit(TOKENS), COUNTS, "X has counts"),
         (lambda: DeepLDA((2, 1), total_samples=20).partial_fit(TOKENS), TOKENS, "layers"),
     ],
 )
 def test_what_cannot_grow_says_why(make, x, said):
-    with pytest.raises(UsageError, match=f"grow: .*{said}"):
+    with pytest.raises(UsageError, match=f"grow=True .*{said}"):
         make().partial_fit(x, grow=True)
 
 

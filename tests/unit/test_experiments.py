@@ -299,12 +299,12 @@ def test_grey_levels_are_counts_of_pixels_and_black_images_are_left_out(tmp_path
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no idx file"),
+        (b"", "not an idx file"),
         (b"\x1f\x8b", "cannot be read"),
         (gzip.compress(idx(GREY), mtime=0)[:-9], "cannot be read"),
-        (idx(GREY)[:-1], "3 images of 2 x 4 bytes are announced, 23 bytes follow"),
+        (idx(GREY)[:-1], "3 images of 2 x 4 bytes, but 23 bytes follow"),
         (idx(GREY) + b"\0", "25 bytes follow"),
-        (b"\0\0\x08\x01" + idx(GREY)[4:], "no idx file"),
+        (b"\0\0\x08\x01" + idx(GREY)[4:], "not an idx file"),
         (idx(0 * GREY), "black"),
     ],
 )

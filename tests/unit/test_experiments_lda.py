@@ -68,7 +68,7 @@ def test_documents_that_are_split_themselves_are_trained_on_by_their_first_part(
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(MissingInputError, match=r"docword\.NAME\.train\.txt"):
         corpora.read_parts(tmp_path, 0.9, setting(tmp_path), Silent())
-    with pytest.raises(MissingInputError, match=r"no docword\.NAME\.txt"):
+    with pytest.raises(MissingInputError, match=r"neither a file docword\.NAME\.txt"):
         corpora.read_split(tmp_path, 0.9, setting(tmp_path), Silent())
 
 

@@ -43,7 +43,9 @@ def test_word_counts_that_were_edited_are_refused_until_a_start_writes_them_agai
 def test_held_out_documents_that_are_gone_are_written_again_by_a_start(run):
     """Red with: a run that is said to hold no documents out."""
     shutil.rmtree(run / "holdout")
-    with pytest.raises(MissingInputError, match="holdout: is gone; 'sgmc train --resume"):
+    with pytest.raises(
+        MissingInputError, match="holdout: is missing; write it again with 'sgmc train --resume"
+    ):
         Results(run, 1).held_out()
     train_here(run.parent)
     assert Results(run, 1).held_out().observed.tokens > 0

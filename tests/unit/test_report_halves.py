@@ -77,4 +77,4 @@ def test_the_command_trains_on_halves_of_the_run(run, monkeypatch):
 def test_other_options_and_models_are_refused(run):
     done = ran("diagnose", run, "--halves", "--replicate", "2")
     assert done.exit_code == 2
-    assert "--halves takes one run" in done.stderr
+    assert "--halves needs a single run" in done.stderr

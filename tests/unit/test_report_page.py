@@ -230,7 +230,7 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
     assert found["along"] is None
     assert "docs" not in blocks
     assert all(t["weight"] is None and t["npmi"] is None for t in found["topics"])
-    assert any("its training corpus is no longer at" in line for line in found["missing"])
+    assert any("the run's training corpus is no longer at" in line for line in found["missing"])
     (path / "word-counts.npy").unlink()
     for sample in (path / "samples").iterdir():
         sample.unlink()

@@ -229,7 +229,7 @@ EMPTY = SimpleNamespace(observations=0, estimates=POSTERIOR.estimates)
     ("call", "said"),
     [
         (lambda: sphere.VonMisesFisher([0.0, 0.0], 1), "vector of zeros"),
-        (lambda: sphere.VonMisesFisher([np.nan, 1.0], 1), "no finite number"),
+        (lambda: sphere.VonMisesFisher([np.nan, 1.0], 1), "not a finite number"),
         (lambda: sphere.VonMisesFisher(["a", "b"], 1), "array of numbers"),
         (lambda: sphere.VonMisesFisher([1.0], 1), "two or more coordinates"),
         (lambda: sphere.VonMisesFisher([[[1.0, 0.0]]], 1), r"shape \(1, 1, 2\)"),
@@ -251,33 +251,42 @@ EMPTY = SimpleNamespace(observations=0, estimates=POSTERIOR.estimates)
         ),
         (lambda: sphere.sample(TARGET, START, gradient_noise=-1), "gradient_noise is -1"),
         (lambda: sphere.sample(TARGET, START, noise_estimate=-1), "noise_estimate is -1"),
-        (lambda: sphere.sample(TARGET, START, noise_estimate=2001), "at most 2 C / eps = 2000"),
-        (lambda: sphere.sample(TARGET, START, noise_estimate="f"), "wanted a variance, or fisher"),
+        (
+            lambda: sphere.sample(TARGET, START, noise_estimate=2001),
+            r"at most 2 \* friction / step_size = 2000",
+        ),
+        (lambda: sphere.sample(TARGET, START, noise_estimate="f"), "give a variance, or 'fisher'"),
         (lambda: sphere.sample(TARGET, START, noise_estimate="fisher"), "two or more"),
-        (lambda: sphere.sample(TARGET, START, minibatch=2), "target has no observations"),
-        (lambda: sphere.sample(POSTERIOR, START), "target has no gradient"),
+        (lambda: sphere.sample(TARGET, START, minibatch=2), "target has no attribute observations"),
+        (lambda: sphere.sample(POSTERIOR, START), "target has no attribute gradient"),
         (
             lambda: sphere.sample(SimpleNamespace(observations=0), START, minibatch=1),
-            "no estimates",
+            "no attribute estimates",
         ),
-        (lambda: sphere.sample(EMPTY, START, minibatch=1), "no observation: wanted one or more"),
-        (lambda: sphere.sample(POSTERIOR, START, minibatch=3), r"estimates has shape \(2, 4, 2\)"),
+        (
+            lambda: sphere.sample(EMPTY, START, minibatch=1),
+            "no observation, but at least one is needed",
+        ),
+        (
+            lambda: sphere.sample(POSTERIOR, START, minibatch=3),
+            r"estimates returns shape \(2, 4, 2\)",
+        ),
         (lambda: sphere.sample(TARGET, START, algo="gmc", gradient_noise=1), "exact gradients"),
         (lambda: sphere.sample(TARGET, START, algo="gmc", leaps=0), "leaps is 0"),
         (lambda: sphere.sample(TARGET, START, samples=0), "samples is 0"),
         (
             lambda: sphere.sample(SimpleNamespace(gradient=lambda x: x[0]), START),
-            "gradient has shape",
+            "gradient returns shape",
         ),
         (
             lambda: sphere.sample(SimpleNamespace(gradient=lambda x: x), START, algo="gmc"),
-            "target has no energy",
+            "target has no attribute energy",
         ),
         (
             lambda: sphere.sample(
                 SimpleNamespace(gradient=lambda x: x, energy=lambda x: 0.0), START, algo="gmc"
             ),
-            "energy has shape",
+            "energy returns shape",
         ),
     ],
 )
@@ -289,5 +298,5 @@ def test_wrong_arguments_are_named(call, said):
 def test_a_chain_that_is_not_finite_is_named():
     """At once, not when it is to be kept. Red with: gradients that nobody looks at."""
     bad = SimpleNamespace(gradient=lambda x: np.where(x[:, :1] > 0.5, np.nan, x))
-    with pytest.raises(NumericalError, match="chain 1 is not finite any more at iteration 0"):
+    with pytest.raises(NumericalError, match="chain 1 are not finite at iteration 0"):
         sphere.sample(bad, [[-1.0, 0.0], [1.0, 0.0]], samples=1, burn_in=3)

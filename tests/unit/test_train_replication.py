@@ -79,11 +79,11 @@ def test_the_command_shows_every_topic(corpus):
 
 def test_what_replicates_need_is_named(corpus):
     mixture = SimpleNamespace(options=SimpleNamespace(model="dpmm", starts=None), path="mixture")
-    with pytest.raises(UsageError, match="replicates need a model with one layer of topics"):
+    with pytest.raises(UsageError, match="--replicate does not apply to --model dpmm"):
         replicate_topics(mixture, 1)
     run = trained(corpus, "gone", "-k", "3")
     for path in sorted((run / "corpus").iterdir()):
         path.unlink()
     (run / "corpus").rmdir()
-    with pytest.raises(MissingInputError, match="replicates need the training documents"):
+    with pytest.raises(MissingInputError, match="--replicate trains on its documents"):
         replicate_topics(open_run(run, 1), 1)

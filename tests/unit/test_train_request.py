@@ -111,6 +111,6 @@ def test_a_corpus_that_is_gone_is_named_with_what_to_do(run_in, tmp_path):
     assert request.corpus is None
     (tmp_path / "songs.txt").unlink()
     with pytest.raises(
-        MissingInputError, match=r"its training corpus is no longer at .* restore it, or"
+        MissingInputError, match=r"training corpus is no longer at .* restore the corpus, or"
     ):
         going_on(Choices({"resume": str(run)}))

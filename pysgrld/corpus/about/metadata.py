@@ -91,8 +91,8 @@ class Metadata:
         if self.named and (ID, "") not in self.collector.columns:
             names = field_names(name for _, name in self.collector.columns)
             raise CorpusError(
-                f"no row has the field {fields.id[:40]!r}, which should match rows to documents; "
-                f"choose another of its fields with --id-field: {names}",
+                f"no row of the table has the field {fields.id[:40]!r} (--id-field), by which rows "
+                f"are matched to documents; choose another field: {names}",
                 path,
             )
 
@@ -140,20 +140,20 @@ class Metadata:
         if without and not self.skip:
             example = ""
             if key is not None and self._unmatched is not None:
-                example = f" (the first is {self._unmatched[:60]!r}"
+                example = f" (the first such document is {self._unmatched[:60]!r}"
                 if (~used).any():
                     row = np.flatnonzero(~used)[:1]
                     unused_id = _values(columns[key][0], row)[0].decode(errors="replace")
-                    example += f"; the first row without a document is {unused_id[:60]!r}"
+                    example += f", and the first row without a document is {unused_id[:60]!r}"
                 example += ")"
             raise CorpusError(
-                f"{plural(without, 'document')} without a row in this table of "
-                f"{plural(size, 'row')}{example}; add the rows, or keep these documents without "
-                "values: --on-bad-document skip",
+                f"this table of {plural(size, 'row')} lacks a row for "
+                f"{plural(without, 'document')}{example}; add the rows, or keep these documents "
+                "without values: --on-bad-document skip",
                 self.path,
             )
         if without:
-            self.log(f"{self.path}: {plural(without, 'document')} without a row in this table")
+            self.log(f"{self.path}: this table lacks a row for {plural(without, 'document')}")
         if unused := int((~used).sum()):
             self.log(
                 f"{self.path}: ignored {plural(unused, 'row')} that match no document of the corpus"
@@ -198,8 +198,8 @@ class Metadata:
         if read is None or size == read:
             if first is not None and first.is_named:
                 self.log(
-                    f"{self.path}: no column has the documents' ids or file names, so row 1 "
-                    f"belongs to document 1 ({first.called[0][:60]!r}), and so on"
+                    f"{self.path}: no column has the documents' ids or file names, so rows are "
+                    f"matched to documents by order: row 1 to {first.called[0][:60]!r}, and so on"
                 )
             return
         advice = "correct the table, or add a column of ids and name it with --id-field"
@@ -210,9 +210,9 @@ class Metadata:
             )
         example = "" if first is None else f" (the first document is {first.called[0][:60]!r})"
         raise CorpusError(
-            "no column has the documents' ids or file names, so there must be one row for each "
-            f"document, in the same order; but there are {plural(size, 'row')} and "
-            f"{plural(read, 'document')}, including those without words{example}; " + advice,
+            "rows cannot be matched to documents: no column has ids or file names, and the table "
+            f"has {plural(size, 'row')} for {plural(read, 'document')}, including those without "
+            f"words{example}; " + advice,
             self.path,
         )
 

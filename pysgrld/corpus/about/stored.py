@@ -106,7 +106,7 @@ class About:
                 listed = json.loads(contents.read(0, contents.size).tobytes())
                 for column in listed["columns"]:
                     if not re.fullmatch(r"c[0-9]+", column["file"]):
-                        raise ValueError("no members of a column")
+                        raise ValueError("a column has an invalid name of a file")
         found = listed.get("read")
         self.read: int = found if isinstance(found, int) else read
         self.several_inputs = listed.get("several_inputs") is True
@@ -132,7 +132,7 @@ class About:
         """
         for name, record in self.parts.items():
             if name not in BESIDE or not isinstance(record, dict):
-                raise damaged(self.path, f"meta.json lists {name[:40]!r}")
+                raise damaged(self.path, f"meta.json lists an unknown file {name[:40]!r}")
             with part_of(self.path, name) as part:
                 stamp = stamp_of(part.stat())
             if (whole or stamp != record.get("stamp")) and digest(part) != record.get("sha256"):
@@ -230,7 +230,7 @@ class About:
             with self._believed(DOCUMENTS):
                 levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
                 if not all(type(level) is str for level in levels):
-                    raise TypeError("a level that is no text")
+                    raise TypeError("a category is not a text")
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]

@@ -28,8 +28,8 @@ from pysgrld.types import Array, Documents, Int32s, Int64s
 LARGEST = 2**31 - 1
 #: Advice at the end of a message about a value that is not a whole number.
 REAL_DATA = (
-    "; for real data round them to multiples of a unit, write whole numbers, and train with "
-    "--link real"
+    "; for real-valued data, divide the values by a unit such as 0.01, round them to whole "
+    "numbers, and train with --link real"
 )
 #: Maximum number of entries of one document in memory, before its repeated words are merged.
 MANY = 2**24
@@ -73,7 +73,7 @@ def find_words(
     path: str | Path | None = context.beside if option is None else option
     if path is None:
         context.log(
-            f"{source.label}: warning: no file vocab.*.txt next to it, so words are "
+            f"{source.label}: warning: there is no vocab.*.txt next to this file, so words are "
             "shown as numbers from 1; give the words with --vocab FILE"
         )
         return None, NUMBERS
@@ -85,7 +85,7 @@ def find_words(
             f"the file has counts of {plural(words, 'word')}, but the vocabulary {path} has "
             f"{only}{len(vocabulary):,}; "
             + (
-                "the file has as many documents, so rows and columns may be exchanged: try "
+                f"as the file has {documents:,} documents, rows and columns may be exchanged: try "
                 f"{turned}"
                 if documents == len(vocabulary)
                 else "give the vocabulary of this file with --vocab"
@@ -186,7 +186,7 @@ def wrong_count(field: bytes, strict: bool) -> str:
     label = f"count {quoted(field)}"
     if field.isdigit():
         if not field.strip(b"0"):
-            return "a count of 0" if strict else ""
+            return "the count is 0; leave out the entry" if strict else ""
         return f"{label} is above {LARGEST}" if len(field) > 18 or int(field) > LARGEST else ""
     try:
         value = math.nan if strict else float(field)
@@ -264,7 +264,7 @@ def canonical(
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(
-                f"{message}; write one entry with the sum of its counts", int(order[position])
+                f"{message}; write one entry with the sum of the counts", int(order[position])
             )
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
     tokens = np.add.reduceat(counts.astype(np.int64), starts)
@@ -272,7 +272,9 @@ def canonical(
         most = int(np.argmax(tokens > LARGEST))
         position = int(starts[most])
         raise wrong(
-            f"document {rows[position]} has {tokens[most]} tokens, more than {LARGEST}", position
+            f"document {rows[position]} has {tokens[most]} tokens, but the maximum is {LARGEST}; "
+            "split the document",
+            position,
         )
     if same.any():
         ones = np.flatnonzero(np.concatenate([[True], ~same]))
@@ -420,8 +422,9 @@ class Grouping:
             if self.context.keep_empty and gap:
                 if self.absent > 1_000_000 + self.present and not self.sure:
                     raise self._error(
-                        f"document {present[-1]}, but so far only "
-                        f"{plural(self.present, 'document')} with words",
+                        f"the document number {present[-1]} is too large: so far only "
+                        f"{plural(self.present, 'document')} with words were read; number "
+                        "documents without gaps",
                         0,
                     )
                 counts_by_id = np.zeros(int(present[-1]) - self.last, np.int64)

@@ -250,7 +250,7 @@ def _header_of(
         if not field.isdigit():
             raise CorpusError(f"{problem}, not a whole number; {form}", label, line)
         if len(field.lstrip(b"0")) > 18 or (name == "words" and int(field) > LARGEST):
-            raise CorpusError(f"{problem}, larger than allowed", label, line)
+            raise CorpusError(f"{problem}, which is too large; correct the header", label, line)
         numbers.append(int(field))
     return _Header(numbers[0], numbers[1], numbers[2], lines, first)
 
@@ -311,7 +311,7 @@ def _entries(
     if seen < header.entries:
         raise CorpusError(
             f"the header promises {plural(header.entries, 'entry', 'entries')}, but the file has "
-            f"{seen:,}; it is incomplete, or line {header.lines[2]} is wrong",
+            f"{seen:,}; the file is incomplete, or line {header.lines[2]} is wrong",
             label,
             line - 1,
         )

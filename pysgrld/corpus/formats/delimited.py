@@ -61,8 +61,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     for name in fields.text or ():
         if name not in names:
             raise CorpusError(
-                f"no field {name!r} in the header (it has {field_names(names)}; choose one with "
-                "--text-field, or choose another header line with --header-line N)",
+                f"no field {name!r} in the header (the fields are {field_names(names)}; choose one "
+                "with --text-field, or another header line with --header-line N)",
                 source.label,
                 lines.header,
             )

@@ -295,7 +295,8 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
             size += len(pages[-1])
             if size > options.max_line:
                 raise BadDocument(
-                    "line too long", f"more than {options.max_line} bytes (--set max-line)"
+                    "line too long",
+                    f"the text has more than {options.max_line} bytes (--set max-line)",
                 )
     except (BadDocument, MemoryError):
         raise

@@ -88,7 +88,9 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
     for number, (value, length) in enumerate(chain(first, elements), 1):
         try:
             if length > limit:
-                raise BadDocument("line too long", f"more than {limit} bytes (--set max-line)")
+                raise BadDocument(
+                    "line too long", f"the object has more than {limit} bytes (--set max-line)"
+                )
             name = (context.wanted.text or ("",))[0]
             tokens = isinstance(value, list) and all(isinstance(token, str) for token in value)
             record = {name: value} if tokens or isinstance(value, str) else value

@@ -233,7 +233,7 @@ class Elements:
                     self.taken += 1
                     return value, length
             except RecursionError:
-                raise self.fault("nested too deeply; leave it out") from None
+                raise self.fault("the element is nested too deeply; leave it out") from None
             except json.JSONDecodeError as error:
                 open_string = error.msg.startswith("Unterminated string")
                 if self.ended or (error.pos + _CERTAIN < len(self.ready) and not open_string):
@@ -244,7 +244,7 @@ class Elements:
                 raise self.fault("not JSON: a number is too long") from None
             held = len(self.ready) - self.at
             if held > self.limit:
-                raise self.fault(f"more than {self.limit} bytes (--set max-line)")
+                raise self.fault(f"the element has more than {self.limit} bytes (--set max-line)")
             self.more(held)  # The number of characters is doubled, so that few attempts are needed.
 
     def character(self) -> str:

@@ -64,7 +64,9 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
     def parsed() -> dict[str, Any] | BadDocument:
         if size > limit:
-            return BadDocument("line too long", f"more than {limit} bytes (--set max-line)")
+            return BadDocument(
+                "line too long", f"the message has more than {limit} bytes (--set max-line)"
+            )
         try:
             return message(_ESCAPED.sub(rb"\1", b"".join(lines)), context.options)
         except BadDocument as bad:

@@ -55,8 +55,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         )
         if limit is not None and size > limit:
             raise _WrongError(
-                f"it unpacks to {size} bytes, more than --set max-input={limit}; if you trust the "
-                "file, allow more"
+                f"the file unpacks to {size} bytes, more than --set max-input={limit}; if you "
+                "trust the file, allow more"
             )
     entries = _entries(source, form, documents, words)
     sorted_by = "csr"
@@ -123,9 +123,9 @@ class _Member:
         try:
             info = archive.getinfo(self.name)
         except KeyError:
-            raise _WrongError(f"it has no {self.name}; {_ADVICE}") from None
+            raise _WrongError(f"the file lacks {self.name}; {_ADVICE}") from None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise _WrongError(f"{self.name} has an unknown compression; {_ADVICE}")
+            raise _WrongError(f"{self.name} has an unknown kind of compression; {_ADVICE}")
         self.file: IO[bytes] = _tried(archive.open, info)
         head = self.file.read(10)
         size = int.from_bytes(head[8:10], "little")
@@ -135,10 +135,10 @@ class _Member:
         self.shape = tuple(int(n) for n in header[2].replace(b",", b" ").split())
         self.dtype = np.dtype(header[1].decode())
         if self.dtype.kind not in kinds or (self.dtype.kind in "iuf" and self.dtype.itemsize > 8):
-            raise _WrongError(f"{self.name} holds values of type {self.dtype}; {_ADVICE}")
+            raise _WrongError(f"{self.name} has values of the wrong type {self.dtype}; {_ADVICE}")
         if info.file_size != 10 + size + math.prod(self.shape) * self.dtype.itemsize:
             raise _WrongError(
-                f"the size of {self.name} is not the one in its header; the file is damaged"
+                f"the size of {self.name} differs from the size in its header; the file is damaged"
             )
 
     def length(self) -> int:
@@ -170,9 +170,9 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
     member = _Member(archive, "shape", "iu")
     shape = [int(n) for n in member.take(member.length())] if member.length() <= 8 else []
     if len(shape) != 2:
-        raise _WrongError(f"it is not a matrix; {_ADVICE}")
+        raise _WrongError(f"the array is not a matrix; {_ADVICE}")
     if not (0 <= shape[0] < 2**62 and 0 <= shape[1] <= LARGEST):
-        raise _WrongError(f"its shape {shape[0]} x {shape[1]} is too large")
+        raise _WrongError(f"the matrix is too large: {shape[0]} x {shape[1]}")
     return form, shape[0], shape[1]
 
 

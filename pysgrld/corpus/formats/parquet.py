@@ -291,7 +291,8 @@ def _check_text(schema: Any, field: str, label: str) -> None:
     if names.count(field) != 1:
         twice = "more than one" if field in names else "no"
         raise CorpusError(
-            f"{twice} column {field!r} (it has {field_names(names)}; choose one with --text-field)",
+            f"{twice} column {field!r} (the columns are {field_names(names)}; choose one with "
+            "--text-field)",
             label,
         )
     field_type = value_type = _type_of(schema, field)

@@ -199,6 +199,8 @@ def _named(record: dict[str, Any], name: str, label: str) -> str:
     """
     if name not in record:
         raise CorpusError(
-            f"no field {name!r} (it has {field_names(record)}; choose one with --text-field)", label
+            f"no field {name!r} (the fields are {field_names(record)}; choose one with "
+            "--text-field)",
+            label,
         )
     return str(record[name] or "")

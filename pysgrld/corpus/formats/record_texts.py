@@ -55,7 +55,8 @@ def texts_of(
     for name in context.wanted.text or ():
         if name not in names:
             raise CorpusError(
-                f"no field {name!r} (it has {field_names(names)}; choose one with --text-field)",
+                f"no field {name!r} (the fields are {field_names(names)}; choose one with "
+                "--text-field)",
                 source.label,
             )
     aliases = called_otherwise(context.wanted, names)
@@ -73,7 +74,9 @@ def texts_of(
                 str(value).encode("utf-8", "replace") for value in texts if value is not None
             )
             if len(text) > limit:
-                raise BadDocument("line too long", f"more than {limit} bytes (--set max-line)")
+                raise BadDocument(
+                    "line too long", f"the text has more than {limit} bytes (--set max-line)"
+                )
             batch.add(text, fields, number)
         except BadDocument as bad:
             batch.refuse(bad, number)

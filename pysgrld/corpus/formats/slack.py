@@ -78,15 +78,15 @@ class Export:
             self._people = {person["id"]: person for person in people}
         except (ValueError, TypeError, KeyError, RecursionError):
             raise CorpusError(
-                "no list of people of Slack; export it again", folder / _PEOPLE
+                "this is not Slack's list of users; export the folder again", folder / _PEOPLE
             ) from None
 
     def remarks(self) -> Iterator[Message]:
         """Yield a message to the user with the number of notices of Slack that were left out."""
         if self.notices:
-            n_notices = plural(self.notices, "notice")
+            n_notices = plural(self.notices, "automatic notice")
             yield Message(
-                f"{self._folder}: {n_notices} of Slack itself left out, as on a new member"
+                f"{self._folder}: skipped {n_notices} of Slack, such as that a member has joined"
             )
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts]:
@@ -113,7 +113,10 @@ class Export:
                     },
                 )
             except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError):
-                yield number, BadDocument("no message", "no message of Slack with a time (ts)")
+                yield (
+                    number,
+                    BadDocument("no message", "this is not a Slack message with a time (ts)"),
+                )
 
     def _name(self, message: dict[str, Any]) -> str | None:
         """Return the name that Slack shows for the author of a message."""

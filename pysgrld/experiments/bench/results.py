@@ -98,7 +98,11 @@ def read_results(path: Path) -> dict[str, Any]:
     try:
         results = json.loads(read_input(path, LARGEST, "result of a bench"))
         if results["schema"] != SCHEMA:
-            raise CorpusError(f"results of schema {results['schema']}: measure again", path)
+            raise CorpusError(
+                "the file was written by another version of sgmc bench, and its format "
+                f"({results['schema']}) cannot be read; run sgmc bench again",
+                path,
+            )
         for row in results["rows"]:
             if not (isinstance(row["value"], float) and row["value"] > 0):
                 raise TypeError
@@ -107,7 +111,7 @@ def read_results(path: Path) -> dict[str, Any]:
         if isinstance(error, CorpusError):
             raise
         raise CorpusError(
-            "not what 'sgmc bench -o' writes: give a file of an earlier bench", path
+            "this file was not written by 'sgmc bench -o'; give a file of an earlier bench", path
         ) from None
     return dict(results)
 

@@ -55,8 +55,8 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-conc": Option(
             choice(*CONCENTRATIONS),
             "sticks; gibbs: ew",
-            "the concentration is drawn given: sticks, or ew (the number of occupied components; "
-            "approximate with minibatches)",
+            "draw the concentration given the sticks, or given the number of occupied components "
+            "(ew; approximate with minibatches)",
             _GROUP,
             metavar="sticks|ew",
             setting=True,
@@ -147,7 +147,7 @@ class MixtureModel(Model["MixtureOptions"]):
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
                 f"--set dp-swaps does not apply to --algo {algo} without --set dp-conc=sticks, because "
-                "its components have no order; leave it out"
+                "components then have no order; leave it out"
             )
         check_one_eta(settings.get("eta"))
 

@@ -207,7 +207,7 @@ class Mixture:
         self._move(documents, self.z[positions], len(self.doc_ids) / len(ids), pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
             raise NumericalError(
-                f"a component is not finite after iteration {self.step}: use smaller steps"
+                f"a component is not finite after iteration {self.step}; use a smaller step size"
             )
         if settings.concentration == "sticks":
             self._draw_concentration()
@@ -494,8 +494,8 @@ class Mixture:
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):
                 raise CheckpointError(
-                    f"array {name!r} of the checkpoint is {stored.dtype} {stored.shape}, this run "
-                    f"needs {array.dtype} {shape}"
+                    f"array {name!r} of the checkpoint has type {stored.dtype} and shape "
+                    f"{stored.shape}, but this run needs {array.dtype} and {shape}"
                 )
         components = arrays["sticks.log_g"].shape[1]
         z, c = arrays["z"], float(arrays["concentration"][0])
@@ -504,8 +504,9 @@ class Mixture:
         check_topics("z", z, components)
         if z.min() < 0 or z.max() + 1 != components or not c > 0:
             raise CheckpointError(
-                f"the checkpoint has {components} components, documents in {z.min()} to {z.max()} "
-                f"and a concentration of {c:g}: this is not a valid state of a mixture"
+                f"the checkpoint is not a valid state of a mixture: it has {components} "
+                f"components and the concentration {c:g}, and documents are assigned to the "
+                f"components {z.min()} to {z.max()}"
             )
         self.step, self.concentration, self.z = step, c, z.copy()
         self._log_sticks = arrays["sticks.log_g"].copy()

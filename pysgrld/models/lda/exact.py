@@ -96,7 +96,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         super().restore(step, arrays)
         put_back({"visited": self._tokens.visited}, arrays)
         if self._tokens.visited[0] < 0:
-            raise CheckpointError(f"array 'visited' of the checkpoint is {self._tokens.visited}")
+            raise CheckpointError("array 'visited' of the checkpoint has a negative number")
         block, batch, z = self.topics, self.batch, self._tokens.z
         assert z is not None
         across = padded(block.shape[1])

@@ -71,7 +71,7 @@ class SphericalModel(Model["SphericalOptions"]):
         "kappa0": Option(
             real(0.0, 1e8),
             "2 V",
-            "concentration of that mean around the documents' mean direction",
+            "concentration of the topics' mean around the documents' mean direction",
             _GROUP,
             metavar="X",
             setting=True,
@@ -88,8 +88,8 @@ class SphericalModel(Model["SphericalOptions"]):
         "theta-parametrisation": Option(
             choice("root", "flat"),
             "root",
-            "geometry of steps of proportions: root (on the sphere of their square roots), flat "
-            "(on the simplex, reflected)",
+            "space in which proportions move: root (sphere of their square roots), flat (simplex, "
+            "with reflection)",
             _GROUP,
             metavar="root|flat",
             default="root",
@@ -195,7 +195,7 @@ class SphericalModel(Model["SphericalOptions"]):
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
             yield Message(
-                f"proportions mix slowly near 0 if --alpha is below 0.5 ({options.alpha:g})",
+                f"--alpha {options.alpha:g} is below 0.5, so topic proportions near 0 mix slowly",
                 Severity.WARNING,
             )
 

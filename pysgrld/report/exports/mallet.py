@@ -54,7 +54,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     except UsageError as error:
         raise UsageError(f"{results.path}: {error}, but MALLET's files need them") from None
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.gone}: but MALLET's files list its tokens")
+        raise MissingInputError(f"{results.missing_corpus}, but MALLET's files list its tokens")
     for number, word in enumerate(results.vocabulary, 1):
         if _BLANK.search(word):
             raise CorpusError(

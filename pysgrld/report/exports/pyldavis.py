@@ -68,7 +68,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
             "distributions over words; use 'sgmc report'"
         )
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.gone}: but LDAvis needs its documents")
+        raise MissingInputError(f"{results.missing_corpus}, but LDAvis needs its documents")
     return [PAGE, ARGUMENTS]
 
 
@@ -98,7 +98,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         word = next(n for n, w in enumerate(vocabulary, 1) if len(w) == longest)
         raise UsageError(
             f"the word {word} of {results.path} has {longest:,} characters, and {ARGUMENTS} would "
-            "reserve as many for every word; build a corpus without it (--vocab)"
+            "reserve this space for every word; build a corpus without it (--vocab)"
         )
     with whole_file(request.folder / ARGUMENTS) as file:
         np.savez(

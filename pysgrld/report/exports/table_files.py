@@ -91,7 +91,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     weights, low, high = results.weights(layer), None, None
     corpus = results.training_corpus()
     if corpus is None:
-        notes.append(f"{results.gone}: the table of documents is missing; {results.without_corpus}")
+        notes.append(
+            f"{results.missing_corpus}: the table of documents is missing; {results.without_corpus}"
+        )
     else:
         steps = drawn_steps(results) if draw is None else []
         shares = _write_documents(results, corpus, steps, draw, request, tell)

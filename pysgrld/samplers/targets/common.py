@@ -115,13 +115,16 @@ def check_posterior(
     """
     n = np.asarray(counts)
     if n.ndim != 1 or len(n) < 1 or n.dtype.kind not in "biuf":
-        raise UsageError(f"counts has shape {n.shape}: wanted a row of numbers, one a category")
+        raise UsageError(f"counts has shape {n.shape}; give a vector with one count per category")
     if not (np.isfinite(n).all() and (n >= 0).all() and (n == np.floor(n)).all()):
         raise UsageError("counts must be whole numbers >= 0")
     if float(n.sum()) >= 2**53:
         raise UsageError("counts sum to 2^53 or more")
     if minibatch is not None and not n.any():
-        raise UsageError("counts are all 0: there is nothing to draw a minibatch from")
+        raise UsageError(
+            "counts are all 0, so no minibatch can be drawn; give counts above 0, or leave out "
+            "minibatch"
+        )
     return n.astype(np.int64), check_numbers("alpha", alpha, len(n), below=1e9)
 
 
@@ -170,9 +173,15 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
         a, b, c = (step_size, 1.0, 0.0) if np.ndim(step_size) == 0 else step_size  # type: ignore[misc]
         schedule = Schedule(float(a), float(b), float(c))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise UsageError(f"step_size is {step_size!r}: wanted h, or A, B, C") from None
+        raise UsageError(
+            f"step_size is {step_size!r}; give a number above 0, or three numbers (A, B, C) for "
+            "the step size A*(1 + t/B)^(-C) of iteration t"
+        ) from None
     if not (schedule.a > 0 and schedule.b > 0 and 0 <= schedule.c <= 1):
-        raise UsageError(f"step_size is {step_size!r}: wanted A > 0, B > 0, 0 <= C <= 1")
+        raise UsageError(
+            f"step_size is {step_size!r}, but the step size A*(1 + t/B)^(-C) needs A > 0, B > 0 "
+            "and 0 <= C <= 1"
+        )
     return schedule
 
 
@@ -237,7 +246,7 @@ def start_rows(
     if start is not None:
         g = np.asarray(start, np.float64)
         if g.shape != (d,) or not (np.isfinite(g).all() and (g > 0).all()):
-            raise UsageError(f"start: wanted {d} positive numbers")
+            raise UsageError(f"start must be {d} positive numbers, one per category")
         arrays["g"][:, :chains] = g[:, None]
         arrays["sums"][:chains] = g.sum()
     return arrays

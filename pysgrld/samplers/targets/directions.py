@@ -51,11 +51,13 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     try:
         x = np.asarray(vectors, np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"{name}: wanted an array of numbers") from None
+        raise UsageError(f"{name} is not an array of numbers") from None
     if x.ndim not in axes or not x.size or x.shape[-1] < 2:
-        raise UsageError(f"{name} has shape {x.shape}: wanted vectors of two or more coordinates")
+        raise UsageError(
+            f"{name} has shape {x.shape}, but must contain vectors of two or more coordinates"
+        )
     if not np.isfinite(x).all():
-        raise UsageError(f"{name} has a coordinate that is no finite number")
+        raise UsageError(f"{name} has a coordinate that is not a finite number")
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
@@ -123,7 +125,10 @@ def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
     (1000, 3)
     """
     if len(shape) not in (2, 3) or min(shape) < 1 or shape[-1] < 2:
-        raise UsageError(f"shape is {tuple(shape)}: wanted chains, vectors if several, coordinates")
+        raise UsageError(
+            f"shape is {tuple(shape)}, but must be (chains, coordinates) or (chains, vectors, "
+            "coordinates), with two or more coordinates"
+        )
     z, _ = Noise(shape[0], int(np.prod(shape[1:])), seed, stream=UNIFORM).at(0)
     return unit(z.reshape(shape), "uniform", (2, 3))
 

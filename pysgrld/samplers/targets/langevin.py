@@ -130,11 +130,17 @@ def langevin(
         raise UsageError(f"coordinates is {coordinates!r}: wanted {', '.join(COORDINATES)}")
     system = COORDINATES[coordinates]
     if len(n) < 2:
-        raise UsageError("counts has one category: wanted two or more")
+        raise UsageError("counts has only one category; give two or more")
     if riemannian and system.reduced and not n.any():
-        raise UsageError(f"counts are all 0: the metric of {coordinates} needs an observation")
+        raise UsageError(
+            f"counts are all 0, but riemannian=True with coordinates={coordinates!r} needs at "
+            "least one count above 0"
+        )
     if adjusted and minibatch is not None:
-        raise UsageError("minibatch: a Metropolis step needs all observations; adjusted=False")
+        raise UsageError(
+            "minibatch cannot be combined with adjusted=True, because a Metropolis test needs all "
+            "observations; leave out one of them"
+        )
 
     total = float(n.sum())
     target = Target(prior + n, total)

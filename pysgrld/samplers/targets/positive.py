@@ -174,7 +174,7 @@ def lognormal(
     if not (x > 0).all():
         raise UsageError("observations must be > 0")
     if not math.isfinite(mean):
-        raise UsageError(f"mean is {mean}: wanted a number")
+        raise UsageError(f"mean is {mean}, but must be a finite number")
     logs = np.log(x)
     v = 1.0 / (1.0 / variance + len(x) / noise)
     log_x = np.full(chains, mean if start is None else math.log(start))
@@ -210,9 +210,9 @@ def _checked(
     except (TypeError, ValueError):
         x = np.full(1, np.nan)
     if x.ndim != 1 or not np.isfinite(x).all():
-        raise UsageError(f"{name}: wanted a row of numbers")
+        raise UsageError(f"{name} must be a vector of finite numbers")
     if minibatch is not None and len(x) == 0:
-        raise UsageError(f"{name}: there is nothing to draw a minibatch from")
+        raise UsageError(f"{name} is empty, so no minibatch can be drawn; leave out minibatch")
     for argument, value in positive.items():
         if value is not None:
             check_numbers(argument, value)

@@ -128,8 +128,8 @@ def sample(
         raise UsageError(f"algo is {algo!r}: wanted {', '.join(ALGORITHMS[:-1])} or smld")
     if algo != "scir" and (prior != prior[0]).any():
         raise UsageError(
-            f"alpha differs between categories: {algo} has one for all; scir and langevin() take "
-            "one for each"
+            f"alpha differs between categories, but algo={algo!r} takes one alpha for all "
+            "categories; give a single number, or use algo='scir' or langevin()"
         )
     moved = Chains(algo, start_rows(len(n), chains, start, seed, prior[0]), prior, chains)
     everything = core.zeros(len(n), padded(chains), "int64")

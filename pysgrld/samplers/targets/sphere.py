@@ -314,18 +314,19 @@ class Gradients:
         self._noise = Noise(len(x), x[0].size, seed, stream=ADDED)
         self.fisher = isinstance(noise_estimate, str)
         if self.fisher and noise_estimate != "fisher":
-            raise UsageError(f"noise_estimate is {noise_estimate!r}: wanted a variance, or fisher")
+            raise UsageError(f"noise_estimate is {noise_estimate!r}; give a variance, or 'fisher'")
         if self.fisher and (minibatch is None or minibatch < 2):
-            raise UsageError("noise_estimate: fisher needs a minibatch of two or more")
+            raise UsageError("noise_estimate='fisher' needs a minibatch of two or more")
         variance = 0.0 if noise_estimate is None or self.fisher else noise_estimate
         self.known: float = check_numbers("noise_estimate", variance, zero=True).item()
         self.exact = minibatch is None and self._sd == 0 and self.known == 0
         required = ["gradient"] if minibatch is None else ["observations", "estimates"]
         missing = [name for name in required if not hasattr(target, name)]
         if missing:
-            raise UsageError(f"target has no {missing[0]}, which is needed here")
+            case = "without a minibatch" if minibatch is None else "with a minibatch"
+            raise UsageError(f"target has no attribute {missing[0]}, which is needed {case}")
         if getattr(target, "observations", 1) < 1:
-            raise UsageError("target has no observation: wanted one or more")
+            raise UsageError("target has no observation, but at least one is needed")
         self.at(0, x)
 
     def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
@@ -357,7 +358,7 @@ class Gradients:
             shape = (len(x), self.minibatch, *shape[1:])
             name, values = "estimates", np.asarray(target.estimates(x, chosen), np.float64)
         if values.shape != shape:
-            raise UsageError(f"{name} has shape {values.shape}: wanted {shape}")
+            raise UsageError(f"target.{name} returns shape {values.shape} instead of {shape}")
         gradient = values if self.minibatch is None else values.mean(axis=1)
         if self.fisher:  # Estimate the covariance of the mean of a minibatch's estimates.
             flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
@@ -379,7 +380,8 @@ class Gradients:
         """
         energies = np.asarray(self.target.energy(x), np.float64)
         if energies.shape not in (self.shape[:1], self.shape[:-1]):
-            raise UsageError(f"energy has shape {energies.shape}: wanted {self.shape[:-1]}")
+            shape = self.shape[:-1]
+            raise UsageError(f"target.energy returns shape {energies.shape} instead of {shape}")
         return np.asarray(energies.reshape(len(x), -1).sum(axis=1))
 
 
@@ -464,8 +466,8 @@ class FrictionChains(MovingPoints):
         variance, most = gradients.known, 2.0 * self.constant / longest
         if variance > most:
             raise UsageError(
-                f"noise_estimate is {variance:g}: at most 2 C / eps = {most:g} can be left out; take a "
-                "smaller step_size, or more friction"
+                f"noise_estimate is {variance:g}, but must be at most 2 * friction / step_size = "
+                f"{most:g}; give a smaller step_size, or more friction"
             )
 
     def step(self, t: int, h: float) -> None:
@@ -544,7 +546,7 @@ class TrajectoryChains(MovingPoints):
                 "gmc needs exact gradients: leave out minibatch, gradient_noise and noise_estimate"
             )
         if not hasattr(gradients.target, "energy"):
-            raise UsageError("target has no energy, which is needed here")
+            raise UsageError("target has no attribute energy, which algo='gmc' needs")
         if int(leaps) != leaps or leaps < 1:
             raise UsageError(f"leaps is {leaps}: wanted a whole number of at least 1")
         self.leaps = leaps
@@ -593,5 +595,5 @@ def require_finite(values: Doubles, t: int) -> None:
     bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
     if len(bad):
         raise NumericalError(
-            f"chain {bad[0]} is not finite any more at iteration {t}: take a smaller step_size"
+            f"values of chain {bad[0]} are not finite at iteration {t}; give a smaller step_size"
         )
