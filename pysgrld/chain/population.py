@@ -252,7 +252,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Widen a posterior draw of topics, (K, V), to the variation between document samples."""
+        """Return a draw of topics, (K, V), moved away from the mean to vary as between corpora."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)

@@ -98,7 +98,7 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                # Kinds are detected again, because they may differ between the corpora.
+                # Kinds of columns are detected again, because they may differ between the corpora.
                 details.kinds = {}
                 if renamed is not None:
                     details.several_inputs = True

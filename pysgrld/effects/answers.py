@@ -308,7 +308,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
 
 
 def between(sampled: Sampled, least: float) -> list[Between]:
-    """Return the mean and interval of each topic, limited to values from `least` to 1.
+    """Return the mean and the interval of each topic's share; values are clipped to `least` to 1.
 
     Parameters
     ----------

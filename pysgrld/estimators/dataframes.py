@@ -417,7 +417,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base class of estimators that transform documents."""
 
-    # The attribute has this name because scikit-learn's `clone` copies it.
+    # scikit-learn's `clone` copies the attribute of this name.
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

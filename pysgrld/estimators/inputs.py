@@ -133,8 +133,9 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Return whole numbers unchanged; convert rows of other numbers to multiples of a small unit.
+    """Convert a matrix to whole numbers, which are multiples of a small unit for each row.
 
+    A matrix of whole numbers is returned unchanged.
     The conversion changes the direction of a row by less than 1e-9.
 
     Parameters

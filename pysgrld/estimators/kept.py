@@ -144,8 +144,8 @@ class KeptModel(Framed):
     _options: Resolved
     # This attribute exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # This record replaces `_posterior` in an unpickled or loaded model.
-    # `fit` sets the Gibbs refinement, and `partial_fit` discards it.
+    _kept: MatrixRecord  # A model that was loaded or unpickled has this instead of `_posterior`.
+    # The Gibbs refinement of `fit`, which `partial_fit` discards.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # totals over the documents of `fit`

@@ -43,9 +43,9 @@ class OwnWords(NamedTuple):
 
 
 def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity if predictions also use observed words; None for too few documents.
+    """Return the perplexity if a document's observed words also predict its other words.
 
-    Returns None for fewer than 20 documents. Documents with even numbers are scored with the
+    Return None for fewer than 20 documents. Documents with even numbers are scored with the
     strength that predicts the documents with odd numbers best, and vice versa, so that no document
     is scored with a strength that was fitted to it.
 

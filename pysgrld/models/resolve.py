@@ -189,8 +189,8 @@ class UnitTimes(NamedTuple):
         return VISIT + self.topic * topics
 
 
-#: Unit times of training, which updates elements of the topic matrix, and of posterior samples,
-#: which average and write these elements.
+#: `TRAINING`: times for a token and for an element of the topic matrix in an iteration of training.
+#: `SAMPLE`: these times for a posterior sample, whose elements are averaged and written.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 

@@ -18,9 +18,10 @@ NAMED = 10
 
 
 def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
-    """Return the ids of the words that match a pattern as written, or else in the tokeniser's form.
+    """Return the ids of the words that match a pattern.
 
-    The list is empty if the pattern matches no word; ``ids`` has the ids of all words.
+    If no word matches the pattern as it is written, it is folded as the tokeniser folds words.
+    The list is empty if still no word matches; ``ids`` has the ids of all words.
     """
     if isinstance(pattern, int):
         return [pattern] if 0 <= pattern < len(ids) else []
@@ -122,8 +123,9 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
 def seeds_of(
     words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
 ) -> Seeds | None:
-    """Return the prior counts of seed words: each topic's words share ``seed-weight`` times N/K.
+    """Return the prior counts of seed words.
 
+    The counts of a topic's seed words sum to ``seed-weight`` times N/K, for N tokens and K topics.
     Return None without seed words, or if their weight is 0.
 
     Parameters

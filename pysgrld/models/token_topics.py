@@ -180,8 +180,8 @@ class GibbsDocuments(TokenTopics):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        #: Whether some counts of a word are added over all documents before they are distributed
-        #: over topics.
+        #: Whether counts of a word are summed over documents, and this sum is distributed over
+        #: topics.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads
 

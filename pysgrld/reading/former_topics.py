@@ -1,4 +1,4 @@
-"""Topics of the earlier run from which a run started (``--from``), and which topics changed since.
+"""Comparison of the topics of a run with those of the earlier run that it continues (``--from``).
 
 Topic k of the run has replaced topic k of the earlier run if the two have less than half of their
 probability in common. The topic then loses the name that was carried over from the earlier run, and

@@ -46,7 +46,7 @@ class AddedFiles(NamedTuple):
 
 
 class AboutWithTexts:
-    """Titles, columns and texts of documents, with texts from another corpus of these documents.
+    """Titles, columns and texts of documents whose texts are stored in another corpus.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class Backlog:
         self.flush()
         if self._waiting.get(SAMPLES):
             raise WriteError(
-                f"the checkpoint of step {step} cannot be written before its samples: "
+                f"samples before step {step} cannot be written, and its checkpoint needs them: "
                 f"{self._errors[SAMPLES]}"
             )
         folder = self.run.save_checkpoint(

@@ -317,7 +317,7 @@ class LockFile:
                 raise _refusal(
                     path,
                     old,
-                    f"it has written nothing for {silent:.0f} s; if that process has died, give "
+                    f"the process has written nothing for {silent:.0f} s; if it has died, give "
                     "--break-lock",
                 )
         aside = path.with_name(temporary_name(path.name))

@@ -125,5 +125,5 @@ class RowsOrLogs(Rows):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class that suits the block's eta: rows, or their logarithms."""
+        """Return the class that stores rows, or for a very small eta the one that stores logarithms."""
         return cls.logs if block.prior < FLOAT_ETA else cls

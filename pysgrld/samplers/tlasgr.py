@@ -79,6 +79,6 @@ class TopicScales(Rows):
 
 
 class OneScale(TopicScales):
-    """Topics of ``tlfsgr``: steps are divided by one running estimate for all topics."""
+    """Topics of the sampler ``tlfsgr``, whose steps have the same preconditioner for all topics."""
 
     one_scale = True

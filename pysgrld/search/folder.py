@@ -123,7 +123,7 @@ class ReadySearch(NamedTuple):
         return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
     def cell_request(self, current_round: Round, cell: Cell) -> Request:
-        """Return the request to train a run of a round, with its share of threads and memory."""
+        """Return the request to train one run, which gets a part of the search's threads and memory."""
         changes: dict[str, Any] = {"chain_id": cell.chain}
         if current_round.epochs is not None:
             changes["epochs"] = float(current_round.epochs)

@@ -527,7 +527,7 @@ class Training:
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
-        """Return from Gibbs refinement to the end of training if the user requests more iterations.
+        """Undo the Gibbs refinement if the user requests more iterations of training.
 
         Raises
         ------

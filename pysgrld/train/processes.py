@@ -113,7 +113,7 @@ def run_all(
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                # Count at most one second: this process may have been suspended as well as its runs.
+                # A long gap means that this process was suspended, so at most one second counts.
                 _urge(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))

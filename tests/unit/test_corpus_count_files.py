@@ -45,7 +45,7 @@ def test_a_transposed_matrix_is_refused_and_read_if_it_is_said(tmp_path, name):
     else:
         path.write_text(TD if name.endswith(".mtx") else UCI)
     (tmp_path / "vocab.td.txt").write_text("\n".join(WORDS))
-    with pytest.raises(CorpusError, match=r"exchanged: try --transpose"):
+    with pytest.raises(CorpusError, match=r"rows may be the words: try --transpose"):
         read(tmp_path, path)
     corpus = read(tmp_path, path, transpose="on")
     assert dense(corpus) == COUNTS.tolist()

@@ -85,8 +85,7 @@ def find_words(
             f"the file has counts of {plural(words, 'word')}, but the vocabulary {path} has "
             f"{only}{len(vocabulary):,}; "
             + (
-                f"as the file has {documents:,} documents, rows and columns may be exchanged: try "
-                f"{turned}"
+                f"the file has {documents:,} documents, so its rows may be the words: try {turned}"
                 if documents == len(vocabulary)
                 else "give the vocabulary of this file with --vocab"
             ),

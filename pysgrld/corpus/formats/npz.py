@@ -27,7 +27,7 @@ from pysgrld.corpus.formats.counts import (
 )
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.lines import Lines
-from pysgrld.errors import CorpusError, plural
+from pysgrld.errors import CorpusError
 from pysgrld.options.paths import is_file, refusal_of
 from pysgrld.types import Array, Int64s
 
@@ -205,8 +205,8 @@ def _compressed(
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
-            f"the arrays do not fit: indptr has {indptr.length()} values, indices "
-            f"{indices.length()}, data {entries}, for {major} rows or columns"
+            f"indptr has {indptr.length()} values, indices {indices.length()}, data {entries}; wanted "
+            f"{major + 1}, {entries} and {entries}"
         )
     before = int(indptr.take(1)[0])
     for start in range(0, major, PORTION):
@@ -236,8 +236,8 @@ def _coordinates(
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
-            f"the arrays do not fit: {plural(row.length(), 'row')}, "
-            f"{plural(col.length(), 'column')}, {plural(entries, 'value')}"
+            f"row, col and data must have equal lengths, but have {row.length()}, {col.length()} "
+            f"and {entries}"
         )
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)

@@ -37,8 +37,8 @@ TITLES = {
     "third": "third weight",
     "together": "two neighbours in one component",
 }
-#: Maximum number of held-out documents over which the probability is averaged that a document has
-#: the same component as the next document.
+#: Maximum number of held-out documents used to estimate how often a document has the same component
+#: as the next document.
 NEIGHBOURS = 2000
 
 

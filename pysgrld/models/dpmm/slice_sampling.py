@@ -38,8 +38,8 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Numbers of the random streams of an iteration's log-gamma draws: for sticks, components, the
-#: concentration c, a Beta variate, and new components.
+#: Numbers of random streams. An iteration draws log-gamma variates from a stream for each of sticks,
+#: components, the concentration c, a Beta variate, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Part of the random key (entity) of the uniform that chooses between the two gamma distributions
 #: of c.

@@ -109,8 +109,8 @@ class DynamicModel(Model["DynamicOptions"]):
             slices = FoundSlices(slices.by, names, begins, facts.slice_tokens)
             if facts.rows > MOST_ROWS:
                 raise UsageError(
-                    f"{facts.words:,} words in {len(names):,} slices are more than the maximum of "
-                    f"{MOST_ROWS:,} rows; use a smaller --max-vocab, or fewer --slices"
+                    f"{facts.words:,} words times {len(names):,} slices exceed the maximum of "
+                    f"{MOST_ROWS:,}; use a smaller --max-vocab, or fewer --slices"
                 )
         value["slices"] = tuple(slices)
         if value["starts"] is None:
@@ -229,7 +229,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes of topics in one exact chain: for random walks, phi, and counts."""
+    """Return the memory in bytes that one Gibbs chain needs for the topics of all time slices."""
     from pysgrld.core import padded
 
     return 16 * facts.rows * padded(topics)

@@ -200,7 +200,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics and for documents in training and scoring, by purpose."""
+        """Return the memory in bytes for each purpose: topics, training, scoring."""
         from pysgrld.core import padded
 
         k, held_out = padded(options.topics), extent.held_out

@@ -50,7 +50,7 @@ _PRIOR, _PROPOSAL = 201, 202
 
 
 class LogPerplexity(DensityScorer):
-    """Scorer of topics that are unit vectors, by the densities of whole documents.
+    """Scorer of held-out documents by their log densities, for topics that are unit vectors.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     spread = cosines.square * s * (s + 1.0)
     # `sides` is the derivative of ln(spread).
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
-    # `pull` is the derivative of ln h, with rho = a at^T b h.
+    # `pull` is the derivative of ln h for h = 1 / (s sqrt(square)), a factor of `rho`.
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)

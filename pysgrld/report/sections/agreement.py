@@ -1,4 +1,4 @@
-"""Agreement of chains, or of halves of one chain, on topics, and reliability of each topic."""
+"""How well chains, or halves of one chain, agree on the topics, and how reliable each topic is."""
 
 from __future__ import annotations
 
