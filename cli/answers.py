@@ -27,7 +27,7 @@ _TITLE = 60
 
 
 class Question(NamedTuple):
-    """What the options of ``sgmc topics`` ask for; an option that is not given is None."""
+    """Options of ``sgmc topics`` that ask for an answer; an option that is not given is None."""
 
     documents: int | None
     topic: int | None

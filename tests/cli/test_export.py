@@ -50,8 +50,14 @@ def test_without_a_folder_it_is_one_in_the_run(trained, tmp_path):
     ("args", "said"),
     [
         (("--to", "excel"), "'excel' is not one of npy, safetensors, csv"),
-        (("--to", "arviz", "--draw", "mean"), "--draw mean: --to arviz writes all"),
-        (("--to", "csv", "--draw", "all"), "--draw all: --to csv writes mean or last"),
+        (
+            ("--to", "arviz", "--draw", "mean"),
+            "--draw mean does not apply to --to arviz; give --draw all",
+        ),
+        (
+            ("--to", "csv", "--draw", "all"),
+            "--draw all does not apply to --to csv; give --draw mean or last",
+        ),
         (("--to", "npy", "--top", "5"), "--top does not apply to --to npy, which writes all words"),
         (
             ("--to", "npy", "--sparse"),

@@ -246,8 +246,8 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ("--set observed=0.5", "scored as a whole"),
         ("--set observed-corpus=a --set held-out-corpus=b", "--holdout-corpus"),
         ("--corpus-size 1000", "must be stored, too"),
-        ("--algo smld", "sampled by scir, sgrld, gibbs"),
-        ("--algo cgs", "sampled by scir, sgrld, gibbs"),
+        ("--algo smld", "choose from scir, sgrld, gibbs"),
+        ("--algo cgs", "choose from scir, sgrld, gibbs"),
         ("--layers 3,2", "--layers does not apply to --model dpmm"),
         (
             "--algo gibbs --set dp-stick-step=1",

@@ -177,7 +177,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
             "--set friction does not apply to --algo gmc-bgibbs",
         ),
         ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch does not apply to --algo gmc-bgibbs"),
-        ("--algo scir", 2, "sampled by sggmc, gsgnht"),
+        ("--algo scir", 2, "choose from sggmc, gsgnht"),
         ("--eta 0.1", 2, "the prior of topics is --set sigma"),
         ("--set observed=0.5", 2, "scored as a whole"),
         ("--corpus-size 100", 2, "so the corpus must be stored"),

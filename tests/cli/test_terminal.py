@@ -149,6 +149,6 @@ def test_the_first_lines_of_training_are_plain(sgmc):
     assert lines[0].startswith("bible: 1,071 training documents, 118 held out")
     assert lines[1].startswith("model lda with 8 topics")
     said = sgmc(*short, "--out", "b", "-v").stderr
-    for detail in ("of memory", "threads (", "minibatch noise"):
+    for detail in ("memory needed", "threads (", "minibatch noise"):
         assert detail in said
         assert not any(detail in line for line in lines)

@@ -303,7 +303,7 @@ def test_mutated_manifests_and_headers(copied, training, trials, n):
         ("phi.g", np.zeros((48, 16)), "float64"),
         ("phi.g", np.zeros((47, 16), np.float32), r"\(47, 16\)"),
         ("phi.sums", None, "lacks array 'phi.sums'"),
-        ("completion.z", np.int32(99), "'completion.z' of the checkpoint has 99 at"),
+        ("completion.z", np.int32(99), "'completion.z' of the checkpoint has topic 99 at"),
         ("posterior.samples", np.int64(99), "99 samples"),
         ("posterior.history", np.zeros((3, 2)), "posterior.history"),
     ],

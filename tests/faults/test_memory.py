@@ -201,7 +201,7 @@ def test_memory_is_no_more_than_planned(options, folder, trials):
         "0",
     ]
     peak, messages = peak_of(folder, *command, "--sweeps", "2", "-v")
-    planned = float(re.search(r"needs about ([\d,]+) MB", messages)[1].replace(",", ""))
+    planned = float(re.search(r"memory needed: about ([\d,]+) MB", messages)[1].replace(",", ""))
     assert peak < 1.08 * planned
     trials()
 

@@ -127,7 +127,7 @@ def test_minibatches_widen_mirrored_langevin_s_steps():
         ({"counts": [[1]]}, "shape"),
         ({"alpha": 0.0}, "alpha"),
         ({"algo": "mh"}, "scir, sgrld or smld"),
-        ({"algo": "smld", "alpha": [1.0, 2.0, 1.0]}, "one for all"),
+        ({"algo": "smld", "alpha": [1.0, 2.0, 1.0]}, "takes one alpha for all"),
         ({"alpha": [1.0, 2.0]}, "alpha"),
         ({"step_size": -1}, "step_size"),
         ({"samples": 0}, "samples"),

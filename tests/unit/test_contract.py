@@ -251,7 +251,7 @@ def test_families_take_a_sampler_or_say_which_they_take(algo):
         if algo in model.algorithms:
             check_usage({"model": model.name, "algo": algo} | dict.fromkeys(model.needs, "when"))
         else:
-            with pytest.raises(UsageError, match=f"--model {model.name} is sampled by"):
+            with pytest.raises(UsageError, match=f"cannot sample --model {model.name}; choose"):
                 check_usage({"model": model.name, "algo": algo})
 
 

@@ -198,7 +198,9 @@ def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
 
 def test_words_by_documents_are_found_out_by_the_vocabulary(write):
     text = BANNER + "4 9 1\n1 9 1\n"
-    with pytest.raises(CorpusError, match=r":2: the file has counts of 9 words.*rows may be the words"):
+    with pytest.raises(
+        CorpusError, match=r":2: the file has counts of 9 words.*rows may be the words"
+    ):
         read(write("x.mtx", text))
 
 

@@ -233,8 +233,8 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
     assert said == [
         f"{folder}: 3 files in it and 1 folder below, each a document",
-        f"{folder}: ignored 2 .png, 1 without a suffix, 1 .md: only .html, .htm, .xhtml, .docx, "
-        ".pdf, .eml and .txt files of a folder are read",
+        f"{folder}: ignored 2 .png, 1 without a suffix, 1 .md, because only .html, .htm, "
+        ".xhtml, .docx, .pdf, .eml and .txt files of a folder are read",
         f"{folder}: ignored 2 files or folders (hidden)",
         f"{folder}: 1 empty file",
         "1 document without a known word skipped",

@@ -216,12 +216,12 @@ def test_dates_are_numbers_of_years(fitted, kind):
 
 
 def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
-    with pytest.raises(UsageError, match="data: x has 2 rows, but X has 60"):
+    with pytest.raises(UsageError, match="column x of data has 2 rows, but X has 60"):
         fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
     with pytest.raises(UsageError, match="no column 'y'; the columns are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
-    with pytest.raises(UsageError, match="are directions, which have no shares"):
+    with pytest.raises(UsageError, match="are directions and have none"):
         SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
             vectors, "~ x", {"x": range(60)}
         )

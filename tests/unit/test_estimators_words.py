@@ -300,6 +300,7 @@ def test_a_pipeline_shows_itself_and_names_the_words():
     assert "<i>" not in named._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore:draws. only")
 def test_the_notebook_runs_and_is_stored_with_outputs(monkeypatch):
     """Red with: a cell without its output; no picture; a cell that no longer runs."""
     path = DOCS / "internals" / "notebook.py"

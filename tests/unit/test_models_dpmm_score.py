@@ -171,9 +171,9 @@ def test_a_chain_scores_as_its_parts_do(density):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("z", lambda a: a[:-1], "'z' of the checkpoint is int32"),
-        ("z", lambda a: a.astype(np.int64), "'z' of the checkpoint is int64"),
-        ("z", lambda a: np.where(a == 0, 99, a).astype(np.int32), "has 99"),
+        ("z", lambda a: a[:-1], "'z' of the checkpoint has type int32"),
+        ("z", lambda a: a.astype(np.int64), "'z' of the checkpoint has type int64"),
+        ("z", lambda a: np.where(a == 0, 99, a).astype(np.int32), "has topic 99"),
         ("z", lambda a: np.full_like(a, -1), "not a valid state of a mixture"),
         ("z", lambda a: np.zeros_like(a), "not a valid state of a mixture"),
         ("sticks.log_g", lambda a: a[:1], "'sticks.log_g' of the checkpoint"),

@@ -511,6 +511,7 @@ def test_a_state_is_restored_with_one_array_of_the_checkpoint_at_a_time():
     with pytest.raises(CheckpointError, match="lacks array 'b'"):
         put_back(own, {"a": np.zeros(5)})
     with pytest.raises(
-        CheckpointError, match=r"array 'a' of the checkpoint is float64 \(4,\), this"
+        CheckpointError,
+        match=r"array 'a' of the checkpoint has type float64 and shape \(4,\), but this",
     ):
         put_back(own, {"a": np.zeros(4)})

@@ -239,7 +239,7 @@ class FieldReader:
                 if kind is not None and tag != MISSING and not self.wanted.rules.fits(kind, text):
                     raise FieldError(
                         f"field {name[:40]!r} is {str(value)[:40]!r}, which is not of the kind "
-                        f"{kind}; to keep the field as text, give --meta-field {name[:40]}:string"
+                        f"{kind}; to keep the field as text, write {name[:40]}:string"
                     )
             for column, value in zip(self.columns.values(), values, strict=True):
                 column.append(value)
