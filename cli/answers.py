@@ -72,18 +72,17 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
         similar = documents_like(results, like, number or 10, layer_index)
         if as_json:
             show_json(
-                {
-                    "run": results.place,
-                    "layer": layer_index + 1,
-                    "like": like,
-                    "documents": plain(similar),
-                }
+                {"run": results.place, "layer": layer_index + 1, "like": like, **plain(similar)}
             )
             return
         echo("similarity  common topics  document")
-        for each in similar:
+        for each in similar.documents:
             common = ", ".join(map(str, each.topics))
             echo(f"{each.similarity:>10.2f}  {common:<13}  {_short(each.title)}")
+        if similar.compared < similar.total - 1:
+            echo(
+                f"Compared with {similar.compared:,} evenly spaced documents of {similar.total:,}."
+            )
         return
     spread = results.spread()
     head: dict[str, Any] = {

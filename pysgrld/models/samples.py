@@ -204,7 +204,7 @@ def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> 
         cells, topics, tokens = counts_in(sample, v, k)
         if sample[STEP].shape != (1, 2) or sample[STEP].dtype != np.uint32:
             raise ValueError
-    except ValueError:
+    except (KeyError, ValueError):
         raise CheckpointError(
             f"arrays '{CELLS}', '{TOPICS}', '{TOKENS}', '{STEP}' do not fit the model"
         ) from None

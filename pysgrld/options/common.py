@@ -276,5 +276,5 @@ def spelled(name: str, value: Any) -> Any:
         return value
     try:
         return spell(value)
-    except UsageError:  # If the stored list is damaged, it is returned unchanged.
-        return value
+    except (AttributeError, LookupError, TypeError, UsageError, ValueError):
+        return value  # The stored list is damaged, and is shown as it is.

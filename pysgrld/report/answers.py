@@ -86,6 +86,14 @@ class SimilarDocument(NamedTuple):
     topics: list[int]
 
 
+class SimilarDocuments(NamedTuple):
+    """The documents most similar to a document, and how many documents were compared with it."""
+
+    documents: list[SimilarDocument]
+    compared: int
+    total: int
+
+
 class WordInTopic(NamedTuple):
     """One topic in which a given word occurs, with the word's probability and rank in the topic.
 
@@ -217,7 +225,7 @@ def documents_of_topics(
     return listed
 
 
-def documents_like(results: Results, key: str, n: int, layer: int) -> list[SimilarDocument]:
+def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDocuments:
     """Return the documents whose topic proportions are most similar to those of a document.
 
     Parameters
@@ -262,7 +270,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> list[Simil
         similar.append(
             SimilarDocument(int(rows[place]), name, title, float(similarity[place]), common)
         )
-    return similar
+    return SimilarDocuments(similar, len(rows) - 1, corpus.documents)
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:

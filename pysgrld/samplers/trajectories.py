@@ -84,6 +84,8 @@ class Trajectories(Points):
         slope = statistics.at(self.x)
         self.push(key, 0, slope.gradient, 0.5 * h)
         gained = start - slope.energy - 0.5 * self.kinetic()
+        if math.isnan(gained):  # the trajectory left the numbers: its end is refused
+            gained = -math.inf
         self.accepted[1] += 1.0
         if math.log(uniform(key)) <= gained:
             self.accepted[0] += 1.0

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pysgrld.cli.answers import Question, answer
 from pysgrld.reading.find_runs import open_run
+from pysgrld.report import document_pass
 
 from .conftest import BIBLE, SGMC, Sgmc
 
@@ -96,6 +98,16 @@ def test_documents_like_one_have_its_topics(run, facts):
     assert (
         "no training document has this id" in run("topics", "bible", "--like", "?", code=2).stderr
     )
+
+
+def test_the_number_of_documents_compared_with_one_is_stated(run, monkeypatch, capsys):
+    """Red with: the most similar of a sample shown as the most similar of the corpus."""
+    monkeypatch.setattr(document_pass, "DOCUMENTS", 500)
+    key = asked(run, "--documents", "1")["topics"][0]["documents"][0]["id"]
+    question = Question(5, None, key, None, None, None, None)
+    answer(open_run(run.folder / "bible", 1), 0, question, as_json=False)
+    compared = capsys.readouterr().out.splitlines()[-1]
+    assert compared in {f"Compared with {n} evenly spaced documents of 1,189." for n in (499, 500)}
 
 
 def test_groups_are_the_pages(run, facts):

@@ -13,7 +13,9 @@ from faults_runs import checkpoints, sgmc, sign_again
 from safetensors.numpy import load_file, save_file
 
 from pysgrld.errors import CheckpointError
+from pysgrld.models import samples
 from pysgrld.models.dtm.resolved import DynamicOptions
+from pysgrld.options import common as options_common
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, jsonio
@@ -243,9 +245,34 @@ def test_two_thousand_forged_runs(tmp_path, trials):
 
 
 @pytest.mark.row(78)
-def test_lists_of_slices_of_different_lengths_are_damage(trials):
-    """Red with: shares of as many slices as the record lists tokens (70)."""
-    options = SimpleNamespace(slices=(2, ("1990", "1991"), (1990.0, 1991.0), (3,)))
+@pytest.mark.parametrize("slices", [(2, ("1990", "1991"), (1990.0, 1991.0), (3,)), (2,), ()])
+def test_lists_of_slices_of_different_lengths_are_damage(slices, trials):
+    """Red with: shares of as many slices as the record lists tokens; a list that is missing (70)."""
+    options = SimpleNamespace(slices=slices)
     with pytest.raises(CheckpointError, match="the lists of 'slices' differ in length"):
         DynamicOptions.found_slices.fget(options)
+    trials()
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize("value", [[], [None], [[]], [{}], [1], ["x", 1, {}]])
+def test_a_damaged_list_of_an_option_is_shown_as_it_is(value, trials):
+    """Red with: the first value of an empty list of slices (70)."""
+    for name in options_common._SPELL:
+        assert isinstance(options_common.spelled(name, value), str | list)
+    trials()
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize("name", [samples.CELLS, samples.TOPICS, samples.TOKENS, samples.STEP])
+def test_a_sample_of_counts_that_lacks_an_array_is_named(name, trials):
+    """Red with: an array of counts that is not there (70)."""
+    empty = np.frombuffer(samples.zstandard.ZstdCompressor().compress(b""), np.uint8)[None]
+    sample = dict.fromkeys((samples.CELLS, samples.TOPICS, samples.TOKENS), empty)
+    sample |= {samples.STEP: np.zeros((1, 2), np.uint32)}
+    block = SimpleNamespace(shape=(0, 2))
+    assert samples.law_of(sample, block, 1, 0).counts.counts.shape[0] == 0
+    del sample[name]
+    with pytest.raises(CheckpointError, match="do not fit the model"):
+        samples.law_of(sample, block, 1, 0)
     trials()

@@ -130,6 +130,20 @@ def test_a_trajectory_is_accepted_by_its_energy(h):
     assert bowl.asked == [0]
 
 
+def test_a_trajectory_whose_energy_is_not_a_number_is_refused():
+    """Red with: `log(u) <= nan`, after which the acceptance is NaN for ever."""
+
+    class Bottomless(Bowl):
+        def at(self, x):
+            return super().at(x)._replace(energy=np.nan)
+
+    state = started("gmc-bgibbs")
+    before = state.x.tobytes()
+    assert state.follow(KEY, Bottomless(), H) == 0.0
+    assert state.accepted.tolist() == [0.0, 1.0]
+    assert state.x.tobytes() == before
+
+
 def test_a_step_is_adapted_by_dual_averaging():
     """Hoffman and Gelman (2014), eq. 6, after one trajectory that was surely accepted or refused.
 

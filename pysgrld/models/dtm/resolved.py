@@ -33,12 +33,11 @@ class DynamicOptions(Resolved):
         CheckpointError
             If the run's record of the slices is damaged.
         """
-        slices = FoundSlices(*self.slices)
-        if len({len(part) for part in slices[1:]}) > 1:
+        if len(self.slices) != 4 or len({len(part) for part in self.slices[1:]}) > 1:
             raise CheckpointError(
                 "config.json is damaged: the lists of 'slices' differ in length; restore the file"
             )
-        return slices
+        return FoundSlices(*self.slices)
 
     @property
     def slicing(self) -> Slicing:
