@@ -87,7 +87,7 @@ _ABOVE = 0.5
 
 
 def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
-    """Return the sample of topics drawn from ``law`` in stored form, as counts of tokens.
+    """Encode a sample of topics by the token counts from which the topics were drawn.
 
     Return None if the counts are not whole numbers.
 
@@ -179,7 +179,7 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
 
 
 def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
-    """Return the distribution from which the topics of a sample were drawn, from its counts.
+    """Return the distribution of topics that the token counts of a stored sample determine.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def width(v: int) -> int:
 
 
 def top_word_sample(phi: Floats) -> dict[str, Array]:
-    """Return the most probable words of each topic, with their probabilities, of a full sample.
+    """Reduce a sample of topics to the most probable words of each topic, with probabilities.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def most_starts(topics: int, words: int, tokens: int) -> int:
 def affordable_starts(
     most: int, iteration_visits: float, cells: int, warm_up: int, tokens: int
 ) -> int:
-    """Return the number of short chains that take at most a tenth of the time of an expected run.
+    """Return the number of short chains that fit into a tenth of a run's expected time.
 
     The number 1 stands for no short chains.
 
@@ -69,7 +69,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return a short chain's number of iterations: the warm-up, and a few iterations with noise.
+    """Return the number of iterations of a short chain: the warm-up, then a fifth of its length.
 
     Parameters
     ----------

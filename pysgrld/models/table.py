@@ -51,7 +51,7 @@ def all_models() -> list[Model[Any]]:
 
 
 def scores() -> Iterator[Score]:
-    """Yield the kinds of scores of all models; each model is imported just before its score.
+    """Yield each model's kind of held-out score; models are imported one at a time.
 
     Yields
     ------

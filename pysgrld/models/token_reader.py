@@ -1,4 +1,4 @@
-"""Reading of documents in models in which each token has a topic, such as LDA."""
+"""Collapsed-Gibbs inference of new documents, for models in which each token has a topic."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class GibbsReader(Reader):
 
     @property
     def _fresh(self) -> bool:
-        """Whether the Gibbs chains of the documents have not started yet."""
+        """True until a Gibbs sweep has assigned topics to all tokens."""
         return bool((self._z < 0).any())
 
     def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
@@ -108,7 +108,7 @@ class GibbsReader(Reader):
         return counts
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of each scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
+        """Return the probability of each held-out word (Patterson and Teh 2013, eq. 12 to 15)."""
         sweeps = sweeps_of(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],
@@ -182,7 +182,7 @@ class GibbsReader(Reader):
         return counts
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they can continue exactly."""
+        """Return the topics of all tokens, which are the state of the Gibbs chains."""
         return {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:

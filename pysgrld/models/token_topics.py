@@ -92,7 +92,7 @@ FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Documents in which each token has a topic; topics may be stored between iterations.
+    """Document sampler with a topic for each token, and optionally persistent assignments.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class TokenTopics(DocumentSampler):
     token_ptr: Int64s | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Store the topics of all tokens between iterations; tokens have no topics yet."""
+        """Allocate persistent topic assignments of all tokens, initially -1 (no topic)."""
         self.token_ptr = token_places(documents)
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
 
@@ -188,7 +188,7 @@ class GibbsDocuments(TokenTopics):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Sample the topics of a minibatch's tokens given phi; return word counts by topic.
+        """Sample the topics of a minibatch's tokens given phi, and count the words of each topic.
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """

@@ -208,7 +208,10 @@ class FirstWords:
         self._keys = [np.empty((2, 0)) for _ in range(k)]
 
     def add(self, topic: int, words: slice, p: Doubles, scores: Doubles | None = None) -> None:
-        """Add the probabilities and scores of a block of words; the default score is p."""
+        """Update a topic's first words with a block of words, their probabilities and scores.
+
+        By default, the scores are equal to p.
+        """
         scores, n = p if scores is None else scores, min(self._n, len(p))
         if n == 0:
             return
@@ -265,7 +268,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
 
 
 def by_block(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, int, Doubles]]:
-    """Yield a block of words, a topic, and the probabilities of these words in the topic.
+    """Yield each topic's word probabilities in blocks, as tuples (words, topic, probabilities).
 
     Parameters
     ----------

@@ -280,7 +280,7 @@ def part(value: str) -> tuple[int, int]:
 
 
 def schedule(value: str) -> tuple[float, float, float]:
-    """Parse a text A,B,C with the numbers of the step size A (1 + t/B)^(-C) in iteration t.
+    """Parse ``A,B,C``, the parameters of the step-size schedule A (1 + t/B)^(-C).
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Result of a comparison: matched topics or other quantities, and the score of each sample.
+    """Result of comparing chains: matched topics, other quantities, and the score of each sample.
 
     Attributes
     ----------
@@ -510,7 +510,7 @@ def _follow(
     rows: Int64s,
     average: _Halves | None,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return word probabilities and weights of a chain's topics ``rows`` in each of N samples.
+    """Return word probabilities and weights of the topics in ``rows``, in each sample of a chain.
 
     If ``average`` is not None, the topics of each sample are also added to it.
 

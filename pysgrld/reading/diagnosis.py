@@ -256,7 +256,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if all chains have a topic, so that the topic's overlap is at least `SAME`.
+    """Return True if all chains have a topic, that is, the topic's overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ LARGE = 1.25
 
 
 def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
-    """Return True if a further chain can be expected to have a topic that the given chains have.
+    """Return True if another chain is expected to have a topic, given its overlap and share.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
-    """Return the folder of a run, given a path, a name under ``root``, or nothing (latest run).
+    """Return the folder of a run, by path or by name under ``root``; by default the latest run.
 
     If the folder contains several chains, return the folder of the first chain, or, with
     ``chains``, the folder that contains all chains.
@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the named run; several chains that have a checkpoint are opened together, as one run.
+    """Open the named run, and pool its chains if there are several.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, also the runs of chains and searches in its subfolders.
+    """List the runs in a folder by name, including runs in folders of chains and searches.
 
     A run that cannot be read is listed with the reason.
 
@@ -249,7 +249,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the runs in a folder by name, also runs of chains and searches in its subfolders."""
+    """Yield the paths of runs in a folder, including runs in folders of chains and searches."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],

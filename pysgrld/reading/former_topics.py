@@ -87,7 +87,7 @@ class FormerTopics(NamedTuple):
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the names, except names carried over to topics that have since been replaced.
+        """Return topic names, without the inherited names of topics that have been replaced.
 
         Log a warning that lists the replaced topics.
         """

@@ -52,7 +52,7 @@ _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
-    """Number of inferred documents, and number of documents among them without a known word."""
+    """Number of inferred documents, and number of inferred documents without a vocabulary word."""
 
     documents: int
     empty: int
@@ -232,7 +232,7 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """Parts (files) that one process writes: part ``number``, then every ``total``-th part."""
+    """Parts that one of several processes writes: ``number``, ``number + total`` and so on."""
 
     number: int = 1
     total: int = 1
@@ -281,7 +281,7 @@ def inference_record(
     layer_index: int,
     steps: list[int] | None,
 ) -> dict[str, Any]:
-    """Return all settings on which the rows of an inference depend, by name, for `RECORD`.
+    """Return all settings that determine the inferred proportions, by name, for `RECORD`.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if a path is a file, or a folder with files not left by a killed sgmc process."""
+    """Return True unless a folder has only sgmc's own list of files and temporary files."""
     if not is_folder(folder, OutputError):
         return True
     return any(
@@ -433,7 +433,7 @@ def write_parts(
 def _cut_at_parts(
     documents: NamedDocuments, parts: Parts
 ) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
-    """Split groups of documents at the ends of parts; skip the documents of existing parts.
+    """Yield the documents of missing parts, divided at the boundaries of the parts.
 
     Yields
     ------

@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Meaning of the intervals, as for `sense_of`."""
+        """Interval type and population of these samples, as returned by `sense_of`."""
         return sense_of(self.faithful, "these" if self.stretch is None else "alike")
 
     @property
@@ -100,7 +100,7 @@ class Spread(NamedTuple):
 
 
 def sense_of(is_posterior: bool, population: str) -> dict[str, str]:
-    """Return the meaning of intervals, as in JSON output and in ``attrs`` of tables.
+    """Return interval type and population, as fields for JSON and for ``attrs`` of tables.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class KeptSamples:
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the running average after each posterior sample, by iteration.
+        """Return the score of the running average, by iteration of each posterior sample.
 
         The mapping is empty if these scores are unknown.
         """
@@ -106,16 +106,16 @@ class KeptSamples:
         return scores_by_iteration
 
     def read_sample(self, step: int) -> Mapping[str, Array]:
-        """Read a stored sample; the errors are as for `pysgrld.reading.run_record.read_sample`."""
+        """Read and check a stored sample; see `pysgrld.reading.run_record.read_sample`."""
         return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens samples to the variation between document samples, or None."""
+        """Transformation that adds the variation between document samples to the draws, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the stored sample of an iteration, widened by `population` if this is not None.
+        """Return the stored sample of an iteration after the transformation `population`, if any.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class KeptSamples:
         return self.for_population(step, self.read_sample(step))
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen the sample of an iteration by `population`, if this is not None."""
+        """Apply the transformation `population`, if any, to the sample of an iteration."""
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:
@@ -212,7 +212,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of the given words in one sample, as `top_word_draws` does."""
+        """Return the given words' probabilities in a sample, and a mask of mere bounds."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)

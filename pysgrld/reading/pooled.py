@@ -71,7 +71,7 @@ class PooledResults(Results):
         return self.matched(layer_index).found
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain, with the numbers of its topics that match the first chain's topics."""
+        """Match the topics of each chain with the topics of the first chain."""
         matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [
@@ -136,7 +136,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield samples of the topics; each topic is taken in turn from the chains that have it."""
+        """Yield samples of topics; for each topic, the chains that have the topic alternate."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -166,7 +166,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of the first chain's samples, at most as many as each chain has."""
+        """Return iterations of samples; the chain with the fewest samples limits their number."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -178,7 +178,7 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield samples of proportions; each topic is taken in turn from the chains that have it.
+        """Yield samples of proportions; for each topic, the chains that have the topic alternate.
 
         The proportions in a sample are then scaled to sum to 1. Parameters are as in
         `Results.each_document_draw`.
@@ -211,7 +211,7 @@ class PooledResults(Results):
     # ---- the chains
 
     def _own_steps(self, draws: int) -> list[list[int]]:
-        """Return, for each chain, the iterations of `draws` stored samples.
+        """Return the iterations of ``draws`` stored samples of each chain.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the number of the chain from which each topic of each sample is taken, (S, K)."""
+    """Choose the chain from which each topic of each sample is read, (S, K)."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
@@ -254,7 +254,7 @@ def _turns(has: Array, draws: int) -> Int64s:
 
 
 def read_together(chains: Sequence[Results], place: Path) -> Results:
-    """Return a run's chains pooled, or the first chain if their topics cannot be averaged.
+    """Return the pooled chains of a run, or only the first chain if topics cannot be averaged.
 
     `Results.chains` of the result contains all chains.
 

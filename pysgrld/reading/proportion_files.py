@@ -200,7 +200,7 @@ class JsonLinesWriter(RowWriter):
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def _write_greatest(self, heads: list[bytes], block: InferredBlock, top: int) -> None:
-        """Write rows that begin with ``heads``, with the ``top`` greatest topics of each document."""
+        """Write each document's head and its ``top`` greatest topics as a line of JSON."""
         order = core.greatest(block.theta, top=min(top, block.theta.shape[1]))
         values = {
             value or "share": np.take_along_axis(array, order, axis=1).tolist()
@@ -249,7 +249,7 @@ class ParquetWriter(RowWriter):
         self._rows = 0
 
     def write(self, block: InferredBlock) -> None:
-        """Add rows to the waiting rows, and write every row group that is full."""
+        """Buffer the rows of a group of documents, and write each row group that is full."""
         pa, (n, k) = self._pa, block.theta.shape
         about = zip(*((name.id, *name.values) for name in block.names), strict=True)
         columns: list[Any] = [
@@ -276,13 +276,13 @@ class ParquetWriter(RowWriter):
             self._flush(self._group)
 
     def end(self, rows: int) -> None:
-        """Write the waiting rows and the footer of the file."""
+        """Write the buffered rows and the footer of the file."""
         if self._rows:
             self._flush(self._rows)
         self._writer.close()
 
     def _flush(self, rows: int) -> None:
-        """Write the first `rows` waiting rows as a row group."""
+        """Write the first ``rows`` buffered rows as a row group."""
         table = self._pa.Table.from_batches(self._waiting, self.schema)
         self._writer.write_table(table.slice(0, rows), row_group_size=rows)
         self._waiting = table.slice(rows).to_batches()
@@ -290,7 +290,7 @@ class ParquetWriter(RowWriter):
 
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Return rows as lines of CSV; a cell that a spreadsheet would take for a formula is quoted.
+    """Format rows as lines of CSV, with an apostrophe before text that looks like a formula.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ WRITERS: dict[str, type[RowWriter]] = {
 
 
 def check_suffix(path: str, *, top: bool = False, dense: bool = False) -> str:
-    """Return the suffix of a file name if `WRITERS` has it; for "-" (standard output), ``.jsonl``.
+    """Check that a file name has a supported suffix, and return the suffix (``.jsonl`` for "-").
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Wider intervals of topic proportions, which are valid for other documents like the given ones.
+"""Intervals of topic proportions, widened for repeated words in a document.
 
 The posterior of a document's proportions assumes that the words of the document are independent
 given its topics. In real text a word that occurs once in a document is likely to occur again (Doyle
@@ -33,7 +33,7 @@ _CELLS = 1 << 22
 
 
 class Repetition:
-    """Factors by which intervals of proportions are widened, to be valid for other documents.
+    """Factors by which intervals of topic proportions are widened for repeated words.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Repetition:
         self._phi = results.phi(layer_index) if widens else None
 
     def factors(self, documents: Documents, theta: Array) -> Doubles:
-        """Return the factors of documents with mean proportions theta, (n, K)."""
+        """Return the widening factors, (n, K), of documents with mean proportions theta."""
         n, k = theta.shape
         factors = np.ones((n, k))
         entries = np.diff(documents.indptr)
@@ -64,7 +64,7 @@ class Repetition:
 
 
 def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
-    """Return the factors, (n, K), of documents of which none is empty; phi is (V, K or more)."""
+    """Return the widening factors, (n, K), of non-empty documents; phi is (V, K or more)."""
     begins, counts = documents.indptr[:-1], documents.counts.astype(np.float64)[:, None]
     mean = np.repeat(theta.astype(np.float64), np.diff(documents.indptr), axis=0)
     topics = phi[documents.indices, : theta.shape[1]] * mean

@@ -53,7 +53,7 @@ COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class FitMeasures(NamedTuple):
-    """Measures of topics that a fit in Python took on its documents; None if unknown.
+    """Statistics of topics that a Python estimator computed while fitting; None if unknown.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class FitMeasures(NamedTuple):
 
 
 class ChainOfTopics(NamedTuple):
-    """Chain that measures the uncertainty of topics, and the numbers of its matching topics.
+    """Chain of a run, with the row of each shown topic in this chain.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class Results(KeptSamples):
 
     @property
     def length(self) -> str:
-        """Number of iterations as text, and of Gibbs sweeps if there are any."""
+        """Length of training as text: the number of iterations and of any Gibbs sweeps."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
             length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
@@ -177,7 +177,7 @@ class Results(KeptSamples):
 
     @property
     def no_mean(self) -> str:
-        """Reason why the run has no mean of the topics, or None if it has one."""
+        """Reason why the run has no mean of the topics, for runs without a mean."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
@@ -316,7 +316,7 @@ class Results(KeptSamples):
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
-        """Return the topics that replaced an earlier topic; log a warning about names thus lost."""
+        """Return the topics that replaced an earlier topic, and log a warning about lost names."""
         self.named  # noqa: B018
         return [] if self.former is None else self.former.replaced
 
@@ -354,12 +354,12 @@ class Results(KeptSamples):
 
     @cached_property
     def fit_measures(self) -> FitMeasures:
-        """Measures that a fit in Python took on its documents, which it does not store."""
+        """Statistics from the Python estimator that fitted the run without storing documents."""
         parts = self.checkpoint.meta.get("measures") or ()
         return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return each chain with the numbers of its matching topics; this run is the only one."""
+        """Return this run as the only chain, with the rows of all its topics."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -383,7 +383,7 @@ class Results(KeptSamples):
 
     @property
     def without_corpus(self) -> str:
-        """Source of shares and coherence if the training corpus is missing, for messages."""
+        """Remark on shares and coherence in a run without its training corpus, for messages."""
         if self.fit_measures.npmi is not None:
             return "shares and coherence are those that the fit measured"
         if is_folder(self.path / "holdout"):
@@ -484,7 +484,7 @@ class Results(KeptSamples):
         )
 
     def reading_options(self) -> CorpusOptions:
-        """Return the options for reading other documents: the user's, or else the training's."""
+        """Return options for reading new documents: training options with the user's changes."""
         config = self.run.config
         recorded, usual = config["corpus"].get("reading") or {}, config.get("defaults") or ()
         trained = CorpusOptions.over(recorded, self.options.plain(), usual)
@@ -515,7 +515,7 @@ class Results(KeptSamples):
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], layer_index: int = 0
     ) -> DocumentDraws:
-        """Sample the documents' proportions and token counts of topics, once per given sample.
+        """Sample topic proportions and token counts of documents, once for each stored sample.
 
         Each result is a joint sample of proportions and token counts, given the topics of one
         stored sample (`DocumentDraw`). The results for a document depend only on its counts, its

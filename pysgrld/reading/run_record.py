@@ -116,7 +116,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
 
 
 class RunRecord:
-    """Run in the form that its fitted model reads: a `pysgrld.models.fitted.Record`.
+    """Implementation of `pysgrld.models.fitted.Record` for a run directory.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class RunRecord:
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
-    """Read a stored sample, as matrices by name that have one row per topic (``phi``: K x V).
+    """Read a stored sample as a mapping of matrices with one row per topic (``phi``: K x V).
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return parts of held-out documents, with the time slices that are stored for the documents.
+    """Add the stored time slices to the parts of held-out documents.
 
     Parameters
     ----------

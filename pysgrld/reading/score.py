@@ -169,7 +169,7 @@ def held_out_of(
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read two corpora, one with observed parts of documents, one with their held-out parts.
+    """Read held-out documents from two corpora: the observed parts and the held-out parts.
 
     Row i of both corpora belongs to document i. Only the run's words are counted.
 
@@ -228,7 +228,7 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
 
 
 def own_scorer(results: Results) -> Scorer:
-    """Return the scorer of the run's held-out documents, which contains its running average.
+    """Return the scorer of the run's held-out documents, with the averages of training restored.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """Sentence of advice, with two flags: longer training is advised; the result is good."""
+    """Sentence of advice; ``longer`` advises longer training, ``good`` marks a good result."""
 
     sentence: str
     longer: bool = False

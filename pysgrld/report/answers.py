@@ -33,7 +33,7 @@ LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """Estimate of a share or probability, with an interval or with None as both bounds."""
+    """Estimate of a share or probability, with the bounds of its interval if these are known."""
 
     mean: float
     low: float | None
@@ -41,10 +41,9 @@ class Between(NamedTuple):
 
 
 class InDocument(NamedTuple):
-    """A document in which a topic surely occurs.
+    """Document that contains a topic, with the topic's share and an excerpt of the text.
 
-    ``row`` is the position of the document in the corpus, counted from 0, and ``share`` is the
-    topic's share of the document.
+    ``row`` is the position of the document in the corpus, counted from 0.
 
     The excerpt is the part of the document's text with the most probable words of the topic; it is
     "" if the document has no text.
@@ -58,7 +57,7 @@ class InDocument(NamedTuple):
 
 
 class DocumentsOfTopic(NamedTuple):
-    """The documents in which a topic most surely occurs, by decreasing lower bound of its share."""
+    """Documents of a topic, sorted by decreasing lower bound of the topic's share."""
 
     topic: int
     documents: list[InDocument]
@@ -155,7 +154,7 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return the groups in which the topic's share is surely higher than in other documents.
+        """Return the groups with a significantly higher share of the topic than other documents.
 
         Groups are indices into ``groups``, sorted by decreasing share.
         """
@@ -166,7 +165,7 @@ class TopicInGroups(NamedTuple):
 def documents_of_topics(
     results: Results, n: int, layer: int, only: int | None = None
 ) -> list[DocumentsOfTopic]:
-    """Return, for each topic by decreasing weight, the documents in which it most surely occurs.
+    """Return the documents with the greatest shares of each topic, topics by decreasing weight.
 
     The documents of a topic are sorted by the lower bound of its share, so that short documents do
     not come first by chance.

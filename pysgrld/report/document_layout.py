@@ -145,7 +145,7 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
 
 
 def _block_size(others: int) -> int:
-    """Return the number of documents to compare with ``others`` documents at a time."""
+    """Return the number of documents that are compared with ``others`` documents in one block."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
@@ -158,7 +158,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the nearest ``others`` of each row and squared distances, both of shape (n, count)."""
+    """Return indices and squared distances of each row's nearest ``others``, (n, count)."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -270,7 +270,7 @@ class Placement:
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the points nearest to each of the points ``judged``, (m, count)."""
+    """Return the indices of the nearest points of each point in ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):

@@ -102,7 +102,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of documents that are on the map in addition if the page is a folder."""
+    """Return blocks of documents that only a page in the form of a folder shows on its map."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -149,7 +149,7 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the iterations of the samples that are used to draw the topics of documents.
+    """Return the iterations of the stored topic samples that are used to analyse documents.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def traced(cls, trace: Doubles, deviation: Doubles | None) -> Shares | None:
-        """Return shares from the draws of a Gibbs refinement, (S, K), or None with too few draws.
+        """Compute shares from a Gibbs refinement's draws, (S, K); return None for too few draws.
 
         ``deviation`` is that of `share_deviation`, (K,), or None for these documents alone.
         """
@@ -239,14 +239,14 @@ class Shares(NamedTuple):
         return shares if deviation is None else shares.widen(deviation)
 
     def widen(self, deviation: Doubles) -> Shares:
-        """Widen the intervals by an additional normal error; its standard deviations are (K,)."""
+        """Widen the intervals for a further normal error with standard deviations ``deviation``."""
         more = NORMAL * deviation[:, None]
         low = self.mean - np.hypot(self.mean - self.low, more)
         high = self.mean + np.hypot(self.high - self.mean, more)
         return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace the means by given weights, (K,), and shift the intervals with their means."""
+        """Replace the means by the given weights, (K,), and shift the intervals accordingly."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -276,7 +276,7 @@ class TopicShares(DocumentVisitor):
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
-        """Return a visitor that counts only the training documents among the given documents."""
+        """Return a visitor for the documents ``rows`` that counts only training documents."""
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
@@ -345,7 +345,7 @@ def share_deviation(
 
 
 class DocumentTopics(DocumentVisitor):
-    """Visitor that stores the mean topic proportions of documents, with intervals for the largest.
+    """Visitor that stores mean topic proportions of documents, and intervals of the main topics.
 
     Attributes
     ----------
@@ -382,10 +382,10 @@ class DocumentTopics(DocumentVisitor):
         self.low[block_rows], self.high[block_rows] = proportion_bounds(largest, factors)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
-        """Return, for each topic, the indices of the documents in which it most surely occurs.
+        """Return the indices of the documents with the greatest shares of each topic.
 
         Documents are sorted by decreasing lower bound of the topic's share. If they were sorted by
-        its mean, short documents would come first by chance.
+        the mean share, short documents would come first by chance.
         """
         place = np.repeat(np.arange(len(self.top)), self.top.shape[1])
         topic, low = self.top.ravel(), self.low.ravel()

@@ -26,7 +26,7 @@ WORDS, AGREE = 10, 5
 
 
 class Coverage(NamedTuple):
-    """Fraction of 90 % intervals of differences between two halves of a corpus that contain 0.
+    """Coverage of 90 % intervals for differences between two halves of a corpus.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(cls, held: Sequence[Array]) -> Coverage:
-        """Compute the coverage from an array for each topic: True if an interval contains 0."""
+        """Compute the coverage from boolean arrays, one per topic: True if an interval has 0."""
         rows = [row for row in held if row.size]
         if not rows:
             return cls(None, None, 0)

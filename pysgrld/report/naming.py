@@ -32,7 +32,7 @@ MOST, _BEAT = 8192, 0.05
 
 
 class NamedTopics(NamedTuple):
-    """Names that a command gave to topics, and names that topics kept, by topic number.
+    """Result of naming topics by a command: new names, retained names, and failures.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended, without waiting for it, so that its id stays reserved."""
+    """Return True if a process has ended, without reaping it, so that its id is not reused."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

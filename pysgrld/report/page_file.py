@@ -164,7 +164,7 @@ def linear16(x: npt.ArrayLike) -> Array:
 
 
 def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
-    """Encode values as integers: from 0 to 1 by an unsigned type, from -1 to 1 by a signed type.
+    """Encode fractions as unsigned integers, or values from -1 to 1 as signed integers.
 
     >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
     [-64, 64, 127]

@@ -1,4 +1,4 @@
-"""A page in the form of a folder: an HTML file, and files that it loads when they are viewed."""
+"""Page in the form of a folder: an HTML file, and data files that the page loads on demand."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PageFolder:
             raise
 
     def _foreign(self, entry: Path) -> str | None:
-        """Return the relative path of a file at or in `entry` that no page has written, or None."""
+        """Return the path of a file at or below `entry` that is not part of a page, or None."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
         if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
@@ -104,7 +104,7 @@ class PageFolder:
         self._held.close()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file that the page loads when it is viewed.
+        """Write a file that the page loads on demand.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Give the folder of files its final name, after all files are written; return the name."""
+        """Give the folder of files its final name when all files are written; return the name."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):

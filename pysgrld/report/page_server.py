@@ -210,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(status, f"{status.phrase.lower()} ({code})")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing; `PageServer.log` has all that the user needs."""
+        """Print nothing about a request, because `PageServer.log` reports all errors."""
         del format, args
 
 

@@ -70,7 +70,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares of topics in groups, estimated once over documents and once over words."""
+    """Shares of topics in groups: means over documents, and fractions of the words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -97,12 +97,12 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance of draws, (K,), without the noise of single documents."""
+        """Return the variance of the draws, (K,), minus the noise of single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Subtract the shares in other documents, with Welch's degrees of freedom."""
+        """Return the difference from the shares in ``other``, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
@@ -121,7 +121,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of the 90 % interval, or `least` and 1 without degrees of freedom.
+        """Return the bounds of the 90 % interval; without degrees of freedom, ``least`` and 1.
 
         A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
         moves with it, so that the interval keeps its width on the inner side.
@@ -193,7 +193,10 @@ class _Sums:
         self._clustered, self._units = clustered and weightings > 0, np.zeros(groups + 1)
 
     def add(self, group: int, values: Array, sizes: Doubles, weights: Array, units: Int64s) -> None:
-        """Add n documents of a group: values (S, n, K), sizes (n,), weights (R, n), units (n,)."""
+        """Add n documents of a group to the sums.
+
+        Shapes are (S, n, K) for values, (n,) for sizes and units, and (R, n) for weights.
+        """
         mean = values.mean(axis=0)
         self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
         self.weighted[:, group] += weights @ mean
@@ -209,7 +212,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return shares over all groups with ``inside`` = 1, which have n effective documents."""
+        """Return the shares in the union of the groups ``inside``, for n effective documents."""
         # If there are no documents, the shares become 0.
         size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
@@ -255,7 +258,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sum of (mean - size * share)^power over the documents of some groups, (K,)."""
+        """Return the sum of (mean - size * share)^power over documents of groups ``inside``, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -360,7 +363,7 @@ class PopulationShares(DocumentVisitor):
 
 
 def sure_signs(z: Doubles) -> Int64s:
-    """Return the sign of each normal deviate, or 0 if the sign is not certain.
+    """Return the sign of each normal deviate, or 0 if the deviate is not significant.
 
     At most 5 % of the signs other than 0 are expected to be wrong, by the rule of Benjamini & Hochberg
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).

@@ -250,11 +250,11 @@ class ReportedRun:
 
     @property
     def pooled(self) -> bool:
-        """Whether chains are combined, so that a topic's values use all chains that have it."""
+        """True if each topic is averaged over the chains that have the topic."""
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Register a visitor for the pass over documents in `read`; return None without corpus."""
+        """Register a visitor for the documents that `read` reads; return None without a corpus."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
@@ -364,7 +364,10 @@ class ReportedRun:
         self.missing[place:place] = notes
 
     def _has_one_pass(self) -> bool:
-        """Return True if one pass over samples is enough: one chain, full samples, no training."""
+        """Return True if the stored samples need to be read only once.
+
+        This is the case for a single chain with full samples that is not training.
+        """
         is_training = self.results.run.status.get("state") == "running"
         return len(self.chains) == 1 and not is_training and not self.results.word_steps(self.at)[1]
 

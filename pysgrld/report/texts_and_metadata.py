@@ -46,7 +46,7 @@ class AddedFiles(NamedTuple):
 
 
 class AboutWithTexts:
-    """Titles, columns and texts of documents whose texts are stored in another corpus.
+    """Metadata of a corpus's documents, combined with texts that are stored in another corpus.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return values from ``other``, or from ``own`` for documents that ``other`` lacks."""
+        """Return each document's value from ``other`` if available, else from ``own``."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]

@@ -266,7 +266,7 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
 
 
 def _best_stretch(places: list[_Place], gains: list[float]) -> tuple[int, int]:
-    """Return the start and end of the part, at most 300 characters, with most of the main topic."""
+    """Return start and end of the passage (up to 300 characters) with the greatest sum of gains."""
     best, stretch, first, total = -1.0, (0, 0), 0, 0.0
     for last, ((_, end, _), gain) in enumerate(zip(places, gains, strict=True)):
         total += gain
@@ -279,7 +279,7 @@ def _best_stretch(places: list[_Place], gains: list[float]) -> tuple[int, int]:
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
-    """Return the start and end of the 20,000 characters to show around the given part of a text."""
+    """Return the start and end of the 20,000 characters to show, which surround a given passage."""
     if len(text) <= LONGEST:
         return 0, len(text)
     begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
@@ -292,7 +292,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(marked: Iterator[tuple[_Place, _Mark]]) -> Iterator[tuple[_Place, _Mark]]:
-    """Yield words without overlap; the word with the less probable topic loses the common part."""
+    """Yield words without overlap; shared characters go to the word with the likelier topic."""
     waiting: tuple[_Place, _Mark] | None = None
     for place, mark in marked:
         if waiting is not None:

@@ -190,7 +190,7 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
 
 
 def with_needed(p: Floats, *ids: Int64s) -> Int64s:
-    """Return the union of word ids of a topic with probabilities p, most probable first."""
+    """Return the sorted union of word ids, by decreasing probability p in the topic."""
     union = np.unique(np.concatenate(ids))
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
@@ -235,7 +235,7 @@ def best(values: Doubles, n: int) -> Int64s:
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
-    """Return the probability of each word in the corpus, from all topics, (V,); it is above 0."""
+    """Return the probability of each word in the corpus, (V,), at least 1e-30."""
     topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
     return np.maximum(topic_masses, 1e-30, out=topic_masses)
 
@@ -351,7 +351,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of seed words in the fitted topics; they measure how well the data support the seeds.
+    """Ranks of seed words in the fitted topics, as a measure of how well the data support them.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Perform the action that is armed for this point of the code; return True for a short write.
+    """Perform the armed action of a fail point; return True to request a short write.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains that can be resumed, or has only the corpus for chains."""
+    """Return True if a folder has chains, or only a corpus that was stored for chains."""
     if chains_of(folder):
         return True
     with contextlib.suppress(OSError):

@@ -98,7 +98,7 @@ class CheckpointReport(NamedTuple):
 
 
 def folder_step(name: str) -> int | None:
-    """Return the iteration in the name of a checkpoint folder, which may begin with `REPLACED`."""
+    """Return the iteration in a checkpoint folder's name, with or without the prefix `REPLACED`."""
     if name.startswith(REPLACED):
         name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
     return parse_step(name)
@@ -121,7 +121,7 @@ def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
 
 
 def damaged_checkpoints(run: Path) -> list[Path]:
-    """Return the folders of damaged checkpoints, which earlier starts of the run have renamed."""
+    """Return the folders of checkpoints that the run has found damaged and renamed."""
     try:
         return sorted((run / "checkpoints").glob(f"{CORRUPT}*"))
     except OSError:
@@ -374,7 +374,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
-    """Return the file sizes and digests that a table of a manifest lists, by file name."""
+    """Return file sizes and digests, by file name, from a table of a checkpoint's manifest."""
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
 
 
@@ -454,7 +454,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Return the error for a failed read, depending on whether a file is damaged or unreadable."""
+    """Return the error for a failed read: `DamagedError`, or `CheckpointError` if unreadable."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")

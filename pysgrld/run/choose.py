@@ -45,7 +45,7 @@ _TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """The folder for a new run, and the existing runs that could be resumed instead of a new run.
+    """Folder for a new run, and existing runs that can be resumed.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _is_name(content: bytes) -> bool:
-    """Return True if content has the form written by `set_latest`: a folder name and a line end."""
+    """Return True if the content is empty, or is a folder name and a line end."""
     line, end, rest = content.partition(b"\n")
     return not content or bool(line and end and not rest and b"/" not in line)
 
@@ -204,7 +204,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 
 
 def check_writable(path: Path) -> None:
-    """Check that a folder can be created at a path, by creating a temporary folder nearby.
+    """Check that a folder can be created at a path, by a test in the nearest existing parent.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
-    """Find the folder for a new run, and runs that could be resumed, before inputs are read.
+    """Find the folder for a new run, and existing runs that can be resumed.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def claim(
     resume: str,
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
-    """Decide which run to use, create a new run if needed, and lock it before anything is written.
+    """Choose the run to use, create it if needed, and lock it.
 
     Parameters
     ----------
@@ -481,7 +481,7 @@ _BY_HAND = ("SIGINT",)
 
 
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
-    """Refuse one start after two consecutive starts without progress.
+    """Raise an error if the last two starts of a run made no progress.
 
     The start after a refused start is allowed again. A start made no progress if it was killed, or
     stopped by a signal or a time limit, before it wrote a checkpoint of a later step than the one

@@ -356,7 +356,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an action that is done; if logging fails, warn, and retry with the next event."""
+        """Log an event; if this fails, warn, and log the event again with the next one."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:

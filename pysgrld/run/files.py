@@ -1,4 +1,4 @@
-"""Writing of files and folders that are complete or absent even if the machine stops.
+"""Atomic and durable writing of files and folders.
 
 Every function that writes takes the name of a fail point. The points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
@@ -180,7 +180,7 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def written_form(pieces: Iterable[Buffer]) -> Written:
-    """Return the size and digest that a file of the given pieces would have."""
+    """Compute the size and digest of a file that consists of the given pieces."""
     digest, size = hashlib.sha256(), 0
     for piece in pieces:
         view = memoryview(piece)

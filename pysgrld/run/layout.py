@@ -35,7 +35,7 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder has a run, even a damaged run; may raise the errors of `look_up`.
+    """Return True if a folder has a run, even a damaged run.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ _OF_SEARCH = frozenset({"search.json", "rounds.jsonl", LOCK, f"{LOCK}.held", "co
 
 
 class StopReason(StrEnum):
-    """Reason why a start of training ended; ``stop`` in ``status.json`` and in the log."""
+    """Reason why a training process ended: ``stop`` in ``status.json`` and in the log."""
 
     #: The held-out score no longer improves when the sampling time doubles.
     CONVERGED = "converged"
@@ -127,7 +127,7 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Raise an error if the user named output files that must not be written.
+    """Raise an error for output files that sgmc must not write, such as inputs of the command.
 
     `pysgrld.run.ownership` describes the files that sgmc may replace.
 

@@ -71,7 +71,7 @@ def is_same(path: Path, fd: int) -> bool:
 
 
 def holder() -> dict[str, Any]:
-    """Describe this process by host, pid, job and time, for lock files and ``status.json``."""
+    """Return this process's host, pid, job and time, for lock files and ``status.json``."""
     return {
         "host": os.uname().nodename,
         "pid": os.getpid(),
@@ -195,7 +195,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Release the lock; empty the lock file if this process owns it (`ours`)."""
+        """Release the lock; with ``ours``, also empty the lock file."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -398,7 +398,7 @@ def _alive(pid: Any) -> bool:
 
 
 def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return True if this process restarts the holder's batch job, so the holder must have ended."""
+    """Return True if this process is a later restart of the batch job that held the lock."""
     count = old.get("restart")
     return (
         new["job"] is not None

@@ -68,13 +68,13 @@ def _checksum(stem: str, digits: str) -> str:
 
 
 def marked_name(stem: str) -> str:
-    """Return a unique marked name: ``STEM-`` and 16 hexadecimal digits, 8 of them a checksum."""
+    """Return a unique name: ``STEM-``, then 16 hexadecimal digits that include a checksum."""
     digits = os.urandom(4).hex()
     return f"{stem}-{digits}{_checksum(stem, digits)}"
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made a name, from a stem that begins with one of `stems`.
+    """Return True if `marked_name` made a name from a stem with one of the given prefixes.
 
     Parameters
     ----------
@@ -310,7 +310,9 @@ def expect_free(path: Path) -> None:
 
 
 def refuse_new(path: Path) -> None:
-    """Raise an error if another program created a file after `expect_free`; call once per file.
+    """Raise an error if an output file has appeared since `expect_free` was called.
+
+    Call this function once per file.
 
     Raises
     ------

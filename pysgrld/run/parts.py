@@ -1,4 +1,4 @@
-"""Storage of the short chains that precede a run's first checkpoint, as numbered parts.
+"""Storage of short chains before a run's first checkpoint, each chain as a numbered part.
 
 Each part has a file of its own. A part may be stored several times while it is computed; the newest
 step counts. The name of a file contains the digest of its bytes, so that each file is verified
@@ -37,14 +37,14 @@ _POINT = "part"
 
 
 class Part(NamedTuple):
-    """State of a stored part: the number of steps done, and arrays."""
+    """Stored state of a part: the number of steps done, and arrays."""
 
     step: int
     arrays: Mapping[str, Array]
 
 
 class StoredParts:
-    """Folder with the numbered parts of work that a run stores before its first checkpoint.
+    """Folder of numbered parts, which a run stores before its first checkpoint.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the numbers of the stored parts that this run uses, now and at all later starts.
+        """Record the numbers of the stored parts that this run uses from now on.
 
         Raises
         ------

@@ -198,7 +198,7 @@ class Samples:
             self._known.pop(path.name, None)
 
     def purge(self) -> None:
-        """Delete the hidden files of dropped samples; the newest checkpoint must not list these."""
+        """Delete dropped samples permanently; the newest checkpoint must no longer list them."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
                 continue  # The file is not a sample.
@@ -271,7 +271,7 @@ class Samples:
         return self._listed
 
     def gone(self) -> list[str]:
-        """Return the file names of samples listed in the newest checkpoint but missing.
+        """Return the file names of missing samples that the newest checkpoint lists.
 
         A dropped sample still exists under a hidden name. A run that trains meanwhile may have
         deleted a dropped sample, but only after a newer checkpoint no longer listed it. So if a

@@ -17,7 +17,7 @@ NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of a list or table with values of one schema; the list or table may be missing."""
+    """Type of an optional list or table in which all values have one schema."""
 
     schema: Schema
 

@@ -105,7 +105,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if a stop was requested, or if no time is left for a step of this length."""
+        """Return True if a stop was requested, or if less than ``step_seconds`` are left."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None

@@ -300,7 +300,7 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
-        """Read an array for the first time; keep a small array, or store a large array's digest."""
+        """Read an array and record its digest; cache the array if it is small."""
         digest = hashlib.sha256()
 
         def told(piece: Buffer) -> None:
@@ -326,7 +326,7 @@ class StoredArrays(Mapping[str, Array]):
 
 
 class JoinedArrays(ChainMap[str, Array]):
-    """The arrays of several verified files, read like those of a single file."""
+    """Arrays of several verified files, accessible as one mapping."""
 
     def __init__(self, *parts: StoredArrays) -> None:
         super().__init__()
@@ -523,5 +523,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names of arrays that must exist: all patterns without wildcards."""
+    """Return the names of required arrays, which are the names without wildcards."""
     return [name for name in invariants if not _WILDCARDS & set(name)]

@@ -35,7 +35,7 @@ class AscentSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
-    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), for any corpus."""
+    """Return the step-size schedule w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016)."""
     del facts, settings
     return (5.0**-0.8, 5.0, 0.8)
 

@@ -101,7 +101,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are from the exact posterior, and not from an approximation."""
+        """True if posterior samples come from an exact sampler instead of an approximation."""
         return bool(self.record.options.algo == "gmc-bgibbs")
 
     def __init__(self, record: Record, threads: int) -> None:
@@ -113,12 +113,12 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample in the layout of a draw, for the given words or all words."""
+        """Convert a stored sample to a `Draw`, for the given words or for all words."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
     def current(self) -> Draw:
-        """The draw of the latest checkpoint."""
+        """Topics and word weights of the latest checkpoint, as a `Draw`."""
         return super().current | self._weights()
 
     @cached_property
@@ -174,7 +174,7 @@ class SphericalFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """For each sample of topics, draw the proportions of topics in documents.
+        """Yield a draw of the documents' topic proportions for each sample of topics.
 
         Trajectories continue from one sample to the next. Tokens have no topics: the token counts
         of a document are its length times its proportions.
@@ -204,7 +204,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Step size for proportions.
+        """Step size of the Hamiltonian trajectories that sample topic proportions.
 
         It is the step size of training if the parametrisation is the same, else the default.
         """
@@ -230,5 +230,5 @@ class SphericalFitted(BlockFitted):
         return share
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Return a scorer of this run's draws on held-out documents."""
+        """Return a scorer that computes the log-perplexity of held-out documents given topics."""
         return LogPerplexity(self.record.options, held_out, self.record.words, self.threads)

@@ -35,7 +35,7 @@ class Directions(NamedTuple):
 
     @property
     def weightless(self) -> np.ndarray:
-        """Mask of the documents without weighted words, (n,) bool."""
+        """Mask, (n,) bool: True for documents in which no word has a weight above 0."""
         n = len(self.indptr) - 1
         holders = np.repeat(np.arange(n), np.diff(self.indptr))
         is_weightless: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
@@ -180,7 +180,7 @@ def start(products: Products, topics: int) -> Doubles:
 
 
 class Walk(NamedTuple):
-    """Posterior of proportions, and settings of the trajectories that draw from the posterior.
+    """Posterior distribution of topic proportions, with the settings of the Hamiltonian sampler.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def walk(
     work: core.Workspace,
     threads: int,
 ) -> Walked:
-    """Draw the proportions of topics in documents by trajectories that start at ``theta``.
+    """Draw the documents' topic proportions by Hamiltonian trajectories that start at ``theta``.
 
     The last draws are written to ``theta``.
 

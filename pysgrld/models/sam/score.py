@@ -155,7 +155,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a single direction: the weighted word frequencies of training.
+        """Return the baseline score of a single topic: the weighted word frequencies of training.
 
         The score is NaN before the first draw, which has the weights of words.
         """
@@ -179,14 +179,14 @@ class LogPerplexity(DensityScorer):
         return self._shares
 
     def figures(self) -> dict[str, float]:
-        """Return the score by importance sampling, which uses every 20th sample."""
+        """Return the importance-sampling score, averaged over every 20th posterior sample."""
         if not self.proposed:
             return {}
         better = float(self.score(self._better - math.log(self.proposed)))
         return {"log_perplexity_importance": better}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the averages can be continued exactly."""
+        """Return the running averages as arrays for a checkpoint."""
         counts = np.array([self.samples, self.proposed])
         return {"total": self._total, "better": self._better, "samples": counts}
 

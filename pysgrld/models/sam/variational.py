@@ -53,7 +53,7 @@ DAMPING, MORE = 1.0, 8.0
 
 
 class Law(NamedTuple):
-    """Constants of the distribution of documents, given variational distributions of topics.
+    """Parameters of the variational objective: kappa, alpha, and the length of a topic's mean.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
-    """Increase the objective J_d of documents by steps from ``shapes``, in place.
+    """Increase each document's objective J_d by optimising the document's parameters in place.
 
     No step decreases J_d.
 
@@ -288,7 +288,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the constants of the distribution of documents over ``words`` words.
+    """Return the model parameters of the variational objective for a vocabulary size.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Documents as unit vectors, with a fitted Dirichlet distribution of each one's proportions.
+    """Documents as unit vectors, with a variational Dirichlet posterior of their proportions.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ class VariationalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Store the parameters of the given documents from one iteration to the next."""
+        """Allocate the variational parameters of the given documents, initially 0."""
         self.kept = np.zeros((len(documents), self.prior.topics))
 
     def visit(

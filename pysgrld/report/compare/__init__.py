@@ -179,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return pairs (left row, right row) of topics that a continued run has replaced.
+    """Return the rows (left, right) of topics that were replaced when a run was continued.
 
     The list is empty unless one of the runs continues the other.
     """
@@ -229,7 +229,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the topic numbers, as used in exports, of the given rows.
+        """Convert rows of the compared topics to topic numbers, as used in exports.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ def _row(
     top: int,
     documents: SharedDocuments | None,
 ) -> ComparedTopics:
-    """Describe topics that belong together: shares, common top words, and top words of one run."""
+    """Describe a group of matching topics: shares, common top words, and top words of one run."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]

@@ -72,7 +72,7 @@ class Side(NamedTuple):
 
 
 class OwnWord(NamedTuple):
-    """A top word of only one run, with a mark if the other run's vocabulary has the word."""
+    """Top word of only one run; ``known`` is True if the other run's vocabulary has the word."""
 
     word: str
     known: bool
@@ -126,7 +126,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether the topics of both sides are the same, judged by correlation or else overlap."""
+        """True if both sides have the same topic, judged by correlation or else by overlap."""
         if self.nearest is not None:
             return False
         if self.correlation is None:
@@ -246,7 +246,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_correlated(self) -> bool:
-        """Whether topics are also compared by their proportions in the same documents."""
+        """True if topics are also compared by their proportions in the same documents."""
         return any(topic.correlation is not None for topic in self.topics)
 
     @property

@@ -44,7 +44,7 @@ class SharedDocuments(NamedTuple):
 def shared_documents(
     left: Results, right: Results, layers: tuple[int, int]
 ) -> SharedDocuments | None:
-    """Infer, with each run's topics, the proportions of documents on which both runs were trained.
+    """Infer the proportions of both runs' training documents under the topics of each run.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class Likening(NamedTuple):
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the scaled mean of topics, (V,), weighted unless all weights are 0."""
+        """Average topics by weight (equally if all weights are 0), and scale the average, (V,)."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -165,7 +165,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts of a topic: rows, overlap of their mean with the topic, and overlap of each part."""
+    """Parts into which a topic is split: rows, overlap of their mean, overlap of each part."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -175,7 +175,7 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Yield each topic that is split into two or more topics of the other model, with these topics."""
+    """Yield the row of each topic that the other model splits, and the parts of the topic."""
     for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
@@ -197,7 +197,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return each topic without a group, its most similar topic, and the overlap of both."""
+    """Return unmatched topics as tuples (row, row of the most similar topic, overlap)."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

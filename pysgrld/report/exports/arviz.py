@@ -25,7 +25,10 @@ _DRAWS = ("chain", "draw")
 
 
 class _Sink(io.RawIOBase):
-    """Output file that stores its first error for `check`, because HDF5 crashes on errors at closing."""
+    """Output file for HDF5 that stores the first write error until `check` raises the error.
+
+    An error at closing would crash HDF5.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._fd, self._at, self._end = file.fileno(), 0, 0

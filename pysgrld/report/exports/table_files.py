@@ -39,7 +39,7 @@ _VALUES = 8_000_000
 
 
 class TableColumn(NamedTuple):
-    """Column of a table; ``kind`` is a column kind of the corpus, or topic, share or figure."""
+    """Column of a table; ``kind`` is the kind of its values, such as topic, share or figure."""
 
     name: str
     kind: str
@@ -225,10 +225,10 @@ def _write_documents(
 def _write_words(
     results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return the mean number of top words that a topic keeps.
+    """Write the table of words, and return each topic's mean number of stable top words.
 
-    The mean is over draws. A topic keeps a word if the word is among its ten top words both in
-    ``phi`` and in the draw. The result is None without draws.
+    The mean is over draws. A word is stable in a draw if it is among the topic's ten top words both
+    in ``phi`` and in the draw. The result is None without draws.
     """
     layer = request.at
     shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]

@@ -1,4 +1,4 @@
-"""How well chains, or halves of one chain, agree on the topics, and how reliable each topic is."""
+"""Section on the agreement of chains, or of halves of a chain, and on the topics' reliability."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Intervals for documents without draws, taken from documents of similar length and share.
+    """Interval estimates for documents without draws, by length and share of the main topic.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Dots(NamedTuple):
 
 
 class CorpusAtAGlance(Section):
-    """The map of documents, and the number of documents that surely have one main topic."""
+    """Section with the map of documents, and the number of documents with a clear main topic."""
 
     def main(self) -> dict[str, Any]:
         """Compute the layout, and return the number of documents and the map's quality."""
@@ -197,7 +197,7 @@ class CorpusAtAGlance(Section):
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield positions and main topics of mapped documents that are in separate files.
+        """Yield files with positions and main topics of the additional documents on the map.
 
         Each of these documents is placed between the most similar documents of the page's map.
         """

@@ -99,7 +99,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield records of the given documents, which are indices among the drawn documents."""
+        """Yield records of documents, which are given as indices of the analysed documents."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
@@ -107,7 +107,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, listed)
 
     def _listed(self, place: int) -> list[list[Any]]:
-        """Return the number, mean share and bounds of each main topic of a drawn document."""
+        """Return the number, mean share and interval of each main topic of an analysed document."""
         loadings = self._topics
         assert loadings is not None
         arrays = loadings.top, loadings.mean, loadings.low, loadings.high
@@ -123,7 +123,7 @@ class ShownDocuments(Section):
     def _records_of(
         self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield records of the given documents of the corpus, from their proportions."""
+        """Yield records of corpus documents, given their proportions and main topics."""
         run = self.run
         assert run.corpus is not None
         assert run.about is not None

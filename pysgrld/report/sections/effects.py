@@ -17,7 +17,7 @@ class EffectsOfColumns(Section):
         return {"effects": self.run.asked.effects}
 
     def definitions(self) -> list[Definition]:
-        """Define predicted shares, differences, and sure differences."""
+        """Define predicted shares, differences of shares, and significant differences."""
         if self.run.asked.effects is None:
             return []
         return [

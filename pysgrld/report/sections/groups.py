@@ -1,4 +1,4 @@
-"""Topics' shares in groups of documents: by columns, and along the corpus or a column."""
+"""Topic shares in groups of documents: values of a column, or bins of an ordered sequence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LABEL, _TITLE = 40, 20
 
 
 class GroupShares(Section):
-    """Topics' shares in groups of documents: by each column, and along the corpus or a column."""
+    """Section on topic shares in values of each column, and in bins of the corpus or a column."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -94,7 +94,7 @@ class GroupShares(Section):
         return {"along": along, "columns": columns, "corpus_share": usual, "best": self._best}
 
     def _has_order(self) -> bool:
-        """Return True if neighbouring documents are surely more similar than random pairs."""
+        """Return True if consecutive documents are significantly more similar than random pairs."""
         found = self.run.document_topics
         return found is not None and neighbours_are_alike(found.theta)
 
@@ -121,7 +121,7 @@ class GroupShares(Section):
         return max(informative, key=lambda i: (informative[i], -i)) if informative else None
 
     def blocks(self) -> dict[str, Packed]:
-        """Return all topics' mean shares in all groups, with intervals and signs."""
+        """Return topic shares in all groups, with intervals and signs of the differences."""
         found = {}
         for name, shares in self._shares.items():
             if name == "along" and not self._is_along:
@@ -136,7 +136,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the groups, by the best column, of mapped documents that are in separate files."""
+        """Yield files with the groups (by the best column) of additional documents on the map."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -196,7 +196,7 @@ class GroupShares(Section):
 
 
 class Groups(NamedTuple):
-    """Groups of documents: by a column, along a column, or along the corpus.
+    """Groups of documents: values of a column, or bins of the corpus or of an ordered column.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ class TopicMap(Section):
         return {"hue": self._hues[place], "xy": xy}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return each topic's nearest and most correlated topics; all pairs if topics are few."""
+        """Return the nearest and most correlated topics of each topic; for few topics, all pairs."""
         distance, correlation = self._distance, self._correlation
         ids = np.array(list(self._place), np.int64)
         shape = (len(distance), NEAR)

@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
 
 
 class HowSure(Section):
-    """Section with all diagnostics of the run; its table repeats values of other sections."""
+    """Section with all diagnostics of the run, some of which other sections also show."""
 
     def main(self) -> dict[str, Any]:
         """Return a sentence about the run, four key values, verdicts, and scores during training."""
@@ -244,7 +244,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return scores over the time of training: of the average over draws, of single draws."""
+        """Return curves of scores by training time: averages over draws, and single draws."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()

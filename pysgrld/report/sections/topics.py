@@ -1,4 +1,4 @@
-"""Topics: each topic's record, and its words."""
+"""Section with a record of each topic, and with the words of all topics."""
 
 from __future__ import annotations
 
