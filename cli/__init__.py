@@ -59,7 +59,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Sgmc(click.Group):
-    """Click group that imports subcommands only when they are used, and exits with fixed codes."""
+    """Click group that imports subcommands lazily, and maps errors to exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands, in the order of `COMMANDS`."""
@@ -146,7 +146,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
 
 def _no_command(typed: str) -> str:
-    """Return the error message for an unknown subcommand, with what sgmc has instead."""
+    """Return the error message for an unknown subcommand, with a suggestion."""
     import difflib
 
     from pysgrld.options.peers import hint, peer

@@ -146,7 +146,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Return a table of topics' shares in all documents, and by group or along a column."""
+    """Format a table of topic shares in all documents and in groups of documents."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 
@@ -207,7 +207,7 @@ def _group_lines(
 
 
 def _is_uneven(share: AllShares) -> bool:
-    """Return True if the relative interval by words is `UNEVEN` times that by documents."""
+    """Return True if a share by words has a much wider relative interval than by documents."""
     widths = []
     for mean, low, high in share:
         if low is None or high is None:

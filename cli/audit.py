@@ -60,12 +60,12 @@ def command(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Judge topics of another program: which of them does CORPUS have?
+    """Test which topics of another program can be found again in CORPUS.
 
-    Chains of LDA are trained on resampled documents, one half beginning with the given topics, one
-    half from elsewhere. A topic is real if most of them have it. A mixture is the mean of two topics
-    that they have apart; a duplicate repeats another given topic. Nothing is written. FILE is a matrix
-    in .npy, MALLET's state, or a table with the columns topic, word and probability (or count).
+    Chains of LDA are trained on resampled documents; half of the chains start from the given topics.
+    A topic is real if most chains have it. A mixture is the mean of two topics that the chains keep
+    apart; a duplicate repeats another given topic. Nothing is written. FILE is a matrix in .npy,
+    MALLET's state, or a table with the columns topic, word and probability (or count).
     """
     import numpy as np
 

@@ -94,7 +94,7 @@ class Job(NamedTuple):
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Return each job's dictionary from placeholder names to values; a single job's is empty.
+        """Return a dictionary of placeholder values for each job, empty for a single job.
 
         Raises
         ------
@@ -221,7 +221,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return shell lines that set a variable for each name in braces that the command contains."""
+    """Return shell lines that set a variable for each placeholder of the command."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"

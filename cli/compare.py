@@ -77,7 +77,7 @@ def command(
     exit_code: bool,
     **values: Any,
 ) -> None:
-    """Set the topics of two runs side by side: the same, split, merged, partial, gone or new.
+    """Compare the topics of two runs: same, split, merged, partial, gone and new topics.
 
     A run that began with --from is compared with the run that it continues if it is named alone, and
     the latest run if none is named. Of another run whose documents have dates, the latest week (month
@@ -298,7 +298,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return names of matched topics in the right run, or in the left run if it alone has them."""
+    """Return the names of a group's topics in the right run, or in the left run if gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

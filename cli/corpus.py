@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.group("corpus")
 def command() -> None:
-    """Build a corpus for training, describe one, or cut a sample."""
+    """Build, merge, sample and describe corpora for training."""
 
 
 @command.command(
@@ -60,7 +60,7 @@ Examples:
 def build(
     corpus: tuple[str, ...], out: str, shard: tuple[int, int] | None, quiet: bool, **values: Any
 ) -> None:
-    """Turn CORPUS, of any kind, into a folder that trains at once and is shared by processes.
+    """Convert CORPUS to a folder that training reads directly and that processes share.
 
     Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again to resume.
     """
@@ -95,9 +95,10 @@ Example:
 @click.argument("named", nargs=-1, required=True, metavar="DIR", shell_complete=files)
 @quiet
 def merge(named: tuple[str, ...], quiet: bool) -> None:
-    """Make the corpus DIR of the shards that 'sgmc corpus build -o DIR --shard I/N' has written.
+    """Merge the shards of 'sgmc corpus build -o DIR --shard I/N' into the corpus DIR.
 
-    It is what one process would have written. The shards, in DIR.shards, stay; remove them when you like.
+    The result is the corpus that a single process would have written. The shards stay in DIR.shards;
+    remove them when you like.
     """
     if len(named) > 1:
         raise UsageError(

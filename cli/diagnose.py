@@ -326,7 +326,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Print each quantity's R-hat, ESS, and means in as many chains as fit the width."""
+    """Print R-hat, ESS and means of each quantity, for as many chains as the width allows."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")

@@ -404,7 +404,7 @@ def _show_factor(
 
 
 def _p_value(p: float) -> str:
-    """Format a p-value; a dash stands for one that too few documents leave unknown."""
+    """Format a p-value; a dash stands for an unknown p-value (too few documents)."""
     return "-" if p != p else "<0.001" if p < 1e-3 else f"{p:.3f}"
 
 

@@ -31,7 +31,7 @@ Examples:
 @flag("--all", "every option")
 @flag("--man", "print the source of the manual page")
 def command(path: tuple[str, ...], all: bool, man: bool) -> None:
-    """Show the help of sgmc, or of a command of it."""
+    """Show the help of sgmc or of one of its commands."""
     from . import main
 
     if man:

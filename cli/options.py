@@ -128,7 +128,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return advice about an option that only other commands or programs have, else None."""
+        """Return advice about an option of another command or program, or None if it is unknown."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (row := self.settings.get(name.removeprefix("--"))) is not None:

@@ -80,7 +80,7 @@ def command(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Rerun a paper's figure or table, and compare its numbers with ours.
+    """Reproduce a figure or table of a paper, and compare the numbers with the paper's.
 
     Writes the data as CSV and the picture as PNG. Rows are trained at the same time, each with one
     thread. Without EXPERIMENT, list all experiments.

@@ -22,7 +22,7 @@ LONGEST = 60
 
 
 def shortened(message: str, value: str) -> str:
-    """Return a message with only the first characters of a long value that it repeats."""
+    """Return a message in which a long value is shortened to its first characters."""
     return message.replace(value, f"{value[:LONGEST]}...") if len(value) > LONGEST else message
 
 

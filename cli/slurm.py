@@ -265,7 +265,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Refuse arguments that ``sgmc`` itself would refuse at its start; return missing input files.
+    """Check the arguments as ``sgmc`` does at its start, and return the missing input files.
 
     Raises
     ------

@@ -345,7 +345,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; signed topics have entries instead of probabilities."""
+    """Return a topic as a JSON object, with entries in place of probabilities if ``signed``."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -492,13 +492,13 @@ def _show(
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
-    """Return the number of topics that fit into `rows` lines together, at least 1."""
+    """Return the number of leading topics that fit into ``rows`` lines, at least 1."""
     ends = itertools.accumulate(map(len, blocks))
     return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return the ranks of a topic's first seed words among its words, as parts of a line."""
+    """Return the ranks of a topic's seed words among its words, as pieces of text."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]

@@ -128,9 +128,9 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Mean count of each word in the documents of its tokens, (V,), at least 1.
+        """Mean count of each word in a document, averaged over the word's tokens, (V,), at least 1.
 
-        The mean is over all tokens of the word; it equals `squares` divided by `occurrences`.
+        It equals `squares` divided by `occurrences`.
         """
         ratio: Doubles = self.squares / np.maximum(1, self.occurrences)
         return np.maximum(1.0, ratio)
@@ -138,7 +138,7 @@ class WordTotals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Ascending positions of all documents except some, as an array that is computed when read.
+    """Ascending positions of all documents except ``without``, computed on access.
 
     Parameters
     ----------
@@ -417,12 +417,12 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """True if the block is a single vector, unlike topics over words."""
+        """True if the block is a single vector instead of a matrix of topics."""
         return self.geometry in ("positive", "concentration")
 
 
 class Scored(NamedTuple):
-    """Held-out word counts in compressed sparse rows; ``indices`` are rows of the current phi."""
+    """Held-out word counts in compressed sparse rows; ``indices`` are rows of the draw's phi."""
 
     indptr: Int64s
     indices: Int32s

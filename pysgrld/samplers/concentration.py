@@ -58,7 +58,7 @@ class Concentration(BlockState[Any]):
         return cls(block, threads, eta=np.array([block.prior]))
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return eta as the first element of a padded vector, (16,) float32."""
+        """Return a vector, (16,) float32, with eta as the first element and zeros as padding."""
         del words
         row = np.zeros(padded(1), np.float32)
         row[0] = self.eta[0]

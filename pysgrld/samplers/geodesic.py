@@ -47,7 +47,7 @@ class Geodesic(Points):
     """Points on spheres that are updated by stochastic-gradient geodesic Monte Carlo."""
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Make ``inner_steps`` steps A B O B A of size ``h`` (see the docstring of the module)."""
+        """Make ``inner_steps`` steps A B O B A (see the module docstring) of size ``h``."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
             # The exponent is limited, because velocities would soon overflow with a larger factor.
@@ -89,7 +89,7 @@ class Thermostat(Geodesic):
         return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
-        """Adapt the friction xi to the temperature over half a step; return xi times the step.
+        """Adapt the friction xi to the temperature over half a step; return the friction per step.
 
         xi may become negative.
         """

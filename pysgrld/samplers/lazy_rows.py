@@ -43,7 +43,7 @@ DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Topics stored with one row per word; a row may be updated only when it is read.
+    """Topics with lazy rows: a word's row may stay unchanged until a minibatch reads the row.
 
     The subclass for a sampler sets the kernels ``step_all`` and ``step_some``.
     """
@@ -63,7 +63,7 @@ class LazyRows(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw initial rows, which are up to date and may become lazy later."""
+        """Draw initial rows, all of them up to date."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
@@ -96,7 +96,7 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, or all rows if their renewal is due.
+        """Bring the rows of ``words`` up to date, and at regular intervals all rows.
 
         All rows are renewed every `RENEW` iterations, and if the sum of a topic is small.
         """
@@ -116,7 +116,7 @@ class LazyRows(Rows):
         return super().last_look(key)
 
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
-        """Return up-to-date copies of the given words' rows, or of all rows, and the topics' sums.
+        """Return up-to-date copies of the rows of ``words`` (or all rows) and of the topics' sums.
 
         The rows are (R, Kp). Their draws use other random numbers than `catch_up`. The sums are
         corrected by the new draws, so a copy of all rows has exact sums.
@@ -129,7 +129,7 @@ class LazyRows(Rows):
         return g, sums
 
     def waited(self) -> Doubles:
-        """Return the total length of the steps that each row has missed, (V,)."""
+        """Return the total step size of the updates that each row has missed, (V,)."""
         return self.now - self.last
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -154,7 +154,7 @@ class LazyRows(Rows):
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
     def _bring(self, key: Key, words: Int32s) -> None:
-        """Update the given words' rows by the steps that they have missed, and correct the sums.
+        """Apply the missed updates to the rows of ``words``, and adjust the topics' sums.
 
         In these steps a row has no counts.
         """
@@ -163,7 +163,7 @@ class LazyRows(Rows):
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
-        """Return kernel arguments to update rows by the steps that they have missed."""
+        """Return the kernel arguments that apply the missed updates to the rows of ``words``."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.arguments(key, nothing) | {
             "counts": None,
@@ -173,7 +173,7 @@ class LazyRows(Rows):
 
 
 class LazyWarmUp(LazyRows):
-    """Lazy rows in the noise-free warm-up, in which a step goes to the mean of a CIR transition."""
+    """Lazy rows in the noise-free warm-up, which follows the mean of CIR transitions."""
 
     step_all = staticmethod(core.simplex_relax)
     step_some = staticmethod(core.simplex_relax_rows)

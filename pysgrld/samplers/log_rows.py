@@ -106,7 +106,7 @@ class LogRows(BlockState[Counts]):
 
 
 class LogWarmUp(LogRows):
-    """Logarithms in the noise-free warm-up: a step goes to the mean of a CIR transition."""
+    """Logarithms in the noise-free warm-up, which follows the mean of CIR transitions."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""
@@ -125,5 +125,5 @@ class RowsOrLogs(Rows):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class that stores rows, or for a very small eta the one that stores logarithms."""
+        """Return the state class: rows, or logarithms if eta is too small for single precision."""
         return cls.logs if block.prior < FLOAT_ETA else cls

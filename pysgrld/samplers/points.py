@@ -151,7 +151,7 @@ class Points(BlockState[Potential]):
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:
-        """Add the points to ``total``, of which each row then has a mean direction."""
+        """Add the points to ``total``, the sum from which mean directions are computed."""
         total += self.x
 
     def figures(self) -> dict[str, float]:

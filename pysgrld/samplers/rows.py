@@ -67,7 +67,7 @@ def started(
 
 
 def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
-    """Return a matrix of zeros that only uses memory for the rows that this process will write.
+    """Return a matrix of zeros that uses memory only for rows that are written.
 
     Memory is allocated page by page as it is written. With several processes, pages are small,
     because most large pages would have rows of several processes.
@@ -83,7 +83,9 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
 def together(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that writes rows, so that each process writes the rows that it owns.
+    """Call a kernel that updates rows, on all processes together.
+
+    Each process writes the rows that it owns.
 
     A unit of rows is updated in the same way on every process, and the contributions of the units
     to the sums are added in a fixed order. Results therefore do not depend on the number of
@@ -124,13 +126,13 @@ def together(
 
 
 class FromRows(BlockState[Counts]):
-    """Base class of states with a warm-up in which topics are stored as unnormalised rows."""
+    """Base class of states that begin with a warm-up on unnormalised rows."""
 
     @classmethod
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows for the warm-up; they become a state of this class after the warm-up."""
+        """Draw the initial rows of the warm-up, which precedes sampling with this class."""
         return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
 
 
@@ -154,7 +156,7 @@ class Rows(FromRows):
         self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def all_counts(self, counts: Counts) -> dict[str, Any]:
-        """Return a kernel argument with each topic's total count, if processes divide the rows."""
+        """Return the kernel argument ``totals``, each topic's count; empty for a single process."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.total(counts.counts.sum(axis=0))}
@@ -225,7 +227,7 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Return the total length of the steps that each row has missed, (V,).
+        """Return the total step size of the updates that each row has missed, (V,).
 
         Return None if no row is lazy.
         """
@@ -233,7 +235,7 @@ class Rows(FromRows):
 
 
 class WarmUp(Rows):
-    """Rows in the noise-free warm-up: a step goes to the mean of a CIR transition.
+    """Unnormalised rows in the noise-free warm-up, which follows the mean of CIR transitions.
 
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
     """

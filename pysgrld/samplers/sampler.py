@@ -89,7 +89,7 @@ class SamplerSettings:
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows are lazy, that is, updated only when a minibatch reads them."""
+        """True if rows are lazy, that is, updated only when a minibatch reads them."""
         return False
 
     @property
@@ -98,7 +98,7 @@ class SamplerSettings:
         return 1
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return the rate of an average topic's stochastic process, in a corpus of N tokens.
+        """Return the mean-reversion rate of an average topic, in a corpus of N tokens.
 
         The effect of minibatch noise on the posterior's width depends on the rate times the step.
         """
@@ -108,7 +108,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Description of a sampler of global parameters such as topics, by plain values only.
+    """Description of a sampler of topics or other global parameters, without the sampler's code.
 
     The values of `pysgrld.samplers.SAMPLERS` are objects of this class.
 
@@ -221,7 +221,7 @@ class Sampler:
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
     ) -> BlockState[Any]:
-        """Create the state of a block from a checkpoint's arrays, to read it without a chain.
+        """Create a block's state from a checkpoint's arrays, for reading only.
 
         A block is a group of parameters that the sampler updates together.
 
@@ -243,7 +243,7 @@ class Sampler:
         return states.restored(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return the class of a block's states, and the block with default settings filled in."""
+        """Return a block's state class, and the block, with default settings if it has none."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

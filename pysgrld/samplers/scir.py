@@ -88,7 +88,7 @@ class ScirSettings(SamplerSettings):
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows are lazy, that is, updated only when a minibatch reads them."""
+        """True if rows are lazy, that is, updated only when a minibatch reads them."""
         return self.lazy == "on"
 
     def average_rate(self, block: Block, tokens: float) -> float:
@@ -154,7 +154,7 @@ class Cir(RowsOrLogs):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of lazy rows if requested and if minibatches read only their words."""
+        """Return `LazyCir` if rows are lazy and minibatches sparse, else the usual state class."""
         return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod

@@ -39,7 +39,7 @@ class Langevin(Rows):
         self.step_by(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
-        """Return the fraction h (V eta + N_k) / s_k of each topic that a step replaces, (K,)."""
+        """Return each topic's contraction h (V eta + N_k) / s_k to its mean in a step, (K,)."""
         v, k = self.block.shape
         share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
         return share

@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicLaw(NamedTuple):
-    """Distribution of the topics given the topics of all tokens, with the random key of one draw.
+    """Conditional distribution of topics given token counts, with the key of one draw.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Potential(Protocol):
 
 
 class Pace(NamedTuple):
-    """Step size of the topics in an iteration, from which other parameters derive a step size.
+    """Step size of the topics in an iteration, and facts for other parameters' step sizes.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of a block's states, which may depend on the block."""
+        """Return the state class for a block; a subclass may choose it by the block's settings."""
         del block
         return cls
 
@@ -217,7 +217,7 @@ class BlockState(ABC, Generic[S]):
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
-        """Create a state from a checkpoint's arrays without a chain; the state owns the arrays.
+        """Create a state for reading from a checkpoint's arrays, which then belong to the state.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
-        """Return the arrays of a block's state; the block must have only a few rows."""
+        """Create the state of a block with few rows, and return its arrays."""
         hyper = block.hyper
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
@@ -320,7 +320,7 @@ class BlockState(ABC, Generic[S]):
 
     @abstractmethod
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the rows of the given words, or of all words, in the form that documents use.
+        """Return the parameters of the given words, or of all words, for sampling documents.
 
         The result is (R, Kp).
 
@@ -335,7 +335,7 @@ class BlockState(ABC, Generic[S]):
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Return `rows` of an up-to-date copy of the state; the state itself does not change.
+        """Return up-to-date rows for sampling documents, without changing the state.
 
         ``key.step`` is the number of iterations done.
         """
@@ -343,7 +343,7 @@ class BlockState(ABC, Generic[S]):
         return self.rows(words)
 
     def last_look(self, key: Key) -> Floats:
-        """Return all rows, up to date; the memory of the state may be used for the result.
+        """Return the up-to-date rows of all words, possibly in the memory of the state.
 
         The state must not be used any more.
         """
@@ -358,20 +358,20 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution from which `drawn` draws topics, or None if nothing is drawn.
+        """Return the `TopicLaw` from which `drawn` draws topics, or None.
 
-        None is also returned if the distribution is not a `TopicLaw`.
+        None means that nothing is drawn, or that the distribution is not a `TopicLaw`.
         """
         del key
         return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the weights used to sample tokens' topics, (R, Kp), or None if `rows` are used."""
+        """Return weights for sampling token topics, (R, Kp), or None if they equal `rows`."""
         del words
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``; for lazy rows, add their expectation instead.
+        """Add the rows of all words to ``total``, or their expectation if rows are lazy.
 
         ``total`` is (V, Kp) or (Kp,).
 
@@ -415,7 +415,7 @@ class BlockState(ABC, Generic[S]):
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
-    """Update in place a running estimate by which steps are divided; return the estimate.
+    """Update in place a running average that preconditions the steps, and return the average.
 
     This is M of Cong, Chen, Liu and Zhou (2017), eq. 18. The first estimate becomes M; each later
     estimate sets M <- (1 - w) M + w estimate.

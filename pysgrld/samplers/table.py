@@ -122,7 +122,7 @@ _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 
 def _check_resample(settings: Mapping[str, Any]) -> None:
-    """Raise an error for the setting ``resample`` with only one inner step."""
+    """Raise an error if ``resample`` is set for a single inner step."""
     if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
         raise UsageError("--set resample requires --set inner-steps above 1")
 
@@ -363,7 +363,7 @@ def sampler_of(algo: str, block: Block) -> Sampler:
 
 
 def exact_for(geometry: str) -> Sampler:
-    """Return the sampler that draws parameters of a geometry exactly, given the whole corpus.
+    """Return the exact sampler, which uses the whole corpus, for parameters of a given geometry.
 
     Parameters
     ----------

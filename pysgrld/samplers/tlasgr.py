@@ -29,7 +29,7 @@ FARTHEST = 1.9
 
 @dataclass(frozen=True)
 class ScaledSettings(SamplerSettings):
-    """Settings of TLASGR and TLFSGR: treatment of the simplex's boundary, and the weight of M."""
+    """Settings of TLASGR and TLFSGR: boundary rule, and weights of the preconditioner M."""
 
     boundary: Literal["clip", "reflect"] = "clip"
     scale_weight: Steps = (0.5, 21.0, 0.7)

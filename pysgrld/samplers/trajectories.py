@@ -70,7 +70,7 @@ class Trajectories(Points):
         self.follow(key, statistics, h)
 
     def follow(self, key: Key, statistics: Potential, h: float) -> float:
-        """Do as `step` does, and return the probability with which the end was accepted."""
+        """Follow a trajectory, accept or reject its end, and return the acceptance probability."""
         slope = statistics.drawn(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0

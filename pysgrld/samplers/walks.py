@@ -61,7 +61,7 @@ class WalkingRows(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw logs of Gamma(1) variates, which are the same in all slices of a word."""
+        """Draw the logarithm of one Gamma(1) variate per word and topic, for all time slices."""
         return cls(block, threads, **begun(key, block, threads))
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class WalkingRows(BlockState[Counts]):
             getattr(self, name)[:] = array
 
     def summary(self) -> Doubles:
-        """Return each topic's log sums, added over slices, (K,)."""
+        """Return the sum of each topic's log normalisers over all slices, (K,)."""
         sums: Doubles = self.log_sums[:, : self.block.shape[1]].sum(axis=0)
         return sums
 

@@ -88,7 +88,7 @@ class SearchRequest(NamedTuple):
     break_lock: bool = False
 
     def resumed(self) -> Path | None:
-        """Return the folder of a search that the user named instead of a corpus, else None."""
+        """Return the search folder that the user gave instead of a corpus, or None."""
         folders = [Path(name) for name in self.inputs]
         places = [p for f in folders for p in (f, self.root / f)]
         match = next((p for p in places if is_search(p)), None)

@@ -53,7 +53,7 @@ class DecidedSearch(NamedTuple):
 
 
 def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> DecidedSearch:
-    """Search until the last round is decided; an earlier start of the same search is continued.
+    """Run a search to its last round, or continue an unfinished search with the same arguments.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide all trained rounds, and return the number of runs in the next round, or 0 at the end.
+    """Decide all trained rounds, and return the number of runs in the next round (0 at the end).
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ class SearchResult(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """Name of the setting that is recommended for reading its topics.
+        """Name of the setting that is recommended for interpretable topics.
 
         This setting is `smallest`, unless less than half of its words lie in topics that all chains
         found. In that case it is the setting with the largest fraction of words in such topics.

@@ -198,7 +198,7 @@ class SearchPlan(NamedTuple):
         }
 
     def is_like(self, other: SearchPlan) -> bool:
-        """Return True if both plans try the same settings with the same options on any corpus."""
+        """Return True if two plans have the same settings and options, regardless of the corpus."""
         return (self.contenders, self.chains, self.choices, self.epochs) == (
             other.contenders,
             other.chains,

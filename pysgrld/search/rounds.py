@@ -232,7 +232,7 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
 
 
 def judge(standings: Sequence[Standing]) -> list[Judged]:
-    """Decide which settings continue: the best, its neighbours in the grid, and possible winners.
+    """Decide which settings continue: the best, its neighbours, and all that are not clearly worse.
 
     Any other setting is dropped if two conditions hold. With 95 % certainty, its perplexity is more
     than 1 % higher than that of the best setting. And the last doubling of its iterations has

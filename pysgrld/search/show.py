@@ -265,7 +265,7 @@ def sentences(result: SearchResult) -> list[str]:
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Advise other numbers of topics if the best, or the smallest good, number ends the range."""
+    """Advise more topic numbers if the best or the smallest good number is at the range's end."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []

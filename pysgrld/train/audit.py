@@ -222,7 +222,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of an audited topic with one topic of a chain, and with the mean of two topics."""
+    """Overlaps of an audited topic with the best topic and the best pair of topics of a chain."""
 
     best: int
     one: float

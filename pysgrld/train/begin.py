@@ -1,4 +1,4 @@
-"""Creation of a chain, given resolved options and documents, and of averages over its samples."""
+"""Creation of a chain and of its posterior averages, from resolved options and documents."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def begin_exactly(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Create the Gibbs refinement of a trained chain, and start it unless it will be restored.
+    """Create the Gibbs refinement of a trained chain, either started or ready to be restored.
 
     Parameters
     ----------

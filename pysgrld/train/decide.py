@@ -10,7 +10,7 @@ from pysgrld.run.layout import StopReason
 
 
 class Clock(NamedTuple):
-    """Iteration budget and times of the process that currently trains a run.
+    """Iteration budget and elapsed times of the current training process.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
 def soon(arrays: Iterable[Array]) -> float:
-    """Return the number of seconds after which a state of this size is first stored."""
+    """Return the seconds until the first checkpoint, which increase with the size of the state."""
     return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
 
 

@@ -39,7 +39,7 @@ class Division(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Reader of other files over the vocabulary of a corpus.
+    """Settings for reading other files with the vocabulary of a corpus.
 
     Attributes
     ----------

@@ -241,7 +241,7 @@ class Training:
         return self.run
 
     def _replaced_topics(self) -> list[int]:
-        """Return the topics that replaced topics of the earlier run; warn about names thus lost."""
+        """Return the topics that replaced earlier topics, and warn about lost names."""
         if self.parent is None:
             return []
         # A full disk, for example, may have prevented a checkpoint.
@@ -279,7 +279,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide the next action, and return this process's orders to all MPI processes."""
+        """Decide the next action, and return this process's requests to all MPI processes."""
         step = self.chain.step
         self._order = decide(
             step,
@@ -370,7 +370,7 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of checkpoints in this process; by default the first is early."""
+        """Return the schedule of checkpoints; by default, the first checkpoint comes early."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 

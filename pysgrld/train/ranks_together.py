@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks; the first rank decides how they start.
+    """Start the chains of all ranks, in the way that the first rank chooses.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ WASTED = 1 / 3
 
 @dataclass
 class Waiting:
-    """Monitor of the first iterations, which reports once if fewer ranks would suffice.
+    """Monitor of idle time in the first iterations, which reports if fewer ranks would suffice.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Record the time of an iteration; after the last timed one, report idle ranks in a line.
+        """Record an iteration's time; after the last recorded one, return a remark on idle ranks.
 
         Parameters
         ----------

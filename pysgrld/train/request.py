@@ -127,7 +127,7 @@ class Request(NamedTuple):
         return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:
-        """Return the folders that the run or its chains may have, without creating any of them.
+        """Return the possible folders of the run or its chains, without creating a folder.
 
         Raises
         ------

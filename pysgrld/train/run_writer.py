@@ -111,12 +111,12 @@ class RunWriter:
 
     @cached_property
     def unigram(self) -> float:
-        """Score of word frequencies; read it only after a sample, which may set word weights."""
+        """Score of predicting by word frequencies alone; available after the first sample."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample; if due, store it on disk: in full, or its top words only."""
+        """Take a posterior sample, and store it on disk if due, in full or as top words."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -167,7 +167,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a sample in the forms that are due (full, or top words only), and return it."""
+        """Store a sample in the due forms (full or top words only); return the sample or None."""
         if not due:
             return None
         sample = chain.sample()
@@ -254,7 +254,7 @@ class RunWriter:
 
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return a sample in the form in which it is stored, with topics as counts if possible."""
+    """Convert a sample to its stored form, with topics as token counts if possible."""
     law = chain.law()
     counts = law and as_counts(law, *sample[PHI].shape)
     if counts is None:

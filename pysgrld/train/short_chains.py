@@ -87,7 +87,7 @@ class ChainStore:
 
 
 def time_until(limit: float) -> Callable[[], float]:
-    """Return a function that returns the remaining seconds of a time limit, which starts now."""
+    """Start a time limit, and return a function that computes the remaining seconds."""
     end = time.monotonic() + limit
     return lambda: end - time.monotonic()
 

@@ -73,7 +73,7 @@ def train(
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """Replace the exit code of an early stop by one at which the batch system requeues the job.
+    """Replace the exit code of an early stop, so that the batch system requeues the job.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def ending_with(exit_code: int | None) -> Iterator[None]:
 
 
 class Stoppable:
-    """Listener that forwards all calls to another one, and ends reading if training must stop."""
+    """Listener that passes all calls to ``listener``, and ends reading if training must stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop

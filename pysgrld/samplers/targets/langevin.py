@@ -245,7 +245,7 @@ class Coordinates(NamedTuple):
 
     @property
     def folded(self) -> bool:
-        """Whether coordinates are positive, so that proposals are reflected at zero."""
+        """True if coordinates are positive, so that proposals are reflected at zero."""
         return not (self.reduced or self.natural)
 
     def start(self, log_g: Doubles) -> Doubles:

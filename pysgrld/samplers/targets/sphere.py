@@ -256,7 +256,7 @@ class ObservedEnergy(Energy, Protocol):
     observations: int
 
     def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
-        """Return an estimate of the gradient from each of the chosen observations.
+        """Return a separate estimate of the gradient for each chosen observation.
 
         It is the prior's gradient plus N times the gradient for the observation.
 
@@ -275,7 +275,7 @@ class ObservedEnergy(Energy, Protocol):
 
 
 class Gradients:
-    """Gradients that move chains, with the known part of the gradients' noise.
+    """Gradients of the energy for all chains, with the gradients' noise variance if known.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ class Gradients:
         self.at(0, x)
 
     def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
-        """Return the gradient, with the shape of x, and the known variance of its noise.
+        """Return the gradient of all chains, and the variance of its noise (0 if unknown).
 
         Parameters
         ----------
