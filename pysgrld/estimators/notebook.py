@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -11,11 +12,11 @@ import numpy as np
 from pysgrld.types import Array
 
 #: `_COLUMNS`: number of charts per row. The others are in inches: width of a chart, height of its
-#: title, and height per word.
-_COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
-#: `_LETTERS`: maximum number of characters of a word next to a bar. `_COLOUR`: colour of bars
-#: (Okabe and Ito).
-_LETTERS, _COLOUR = 18, "#0072B2"
+#: title of one line, height of a further line, and height per word.
+_COLUMNS, _WIDTH, _HEAD, _LINE, _WORD = 4, 2.9, 0.6, 0.17, 0.24
+#: `_LETTERS`: maximum number of characters of a word next to a bar. `_TITLE`: of a line of a title.
+#: `_COLOUR`: colour of bars (Okabe and Ito).
+_LETTERS, _TITLE, _COLOUR = 18, 28, "#0072B2"
 
 
 class Panel(NamedTuple):
@@ -43,7 +44,9 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    height = _HEAD + _WORD * max(len(panel.words) for panel in panels)
+    titles = [textwrap.wrap(panel.title, _TITLE) for panel in panels]
+    height = _HEAD + _LINE * (max(map(len, titles)) - 1)
+    height += _WORD * max(len(panel.words) for panel in panels)
     figure, grid = pyplot.subplots(
         rows,
         columns,
@@ -54,7 +57,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     )
     # Because the figure is closed, a notebook shows it only once, as the value of a cell.
     pyplot.close(figure)
-    for axes, panel in zip(grid.flat, panels, strict=False):
+    for axes, panel, lines in zip(grid.flat, panels, titles, strict=False):
         place = np.arange(len(panel.words))
         axes.barh(place, panel.values, color=_COLOUR, alpha=0.75)
         if panel.bounds is not None:
@@ -63,8 +66,9 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
             axes.errorbar(panel.values, place, xerr=around, fmt="none", ecolor="#333333", lw=1)
         axes.set_yticks(place, [_short(word) for word in panel.words], fontsize=8)
         axes.tick_params(axis="x", labelsize=8)
+        axes.locator_params(axis="x", nbins=4)
         axes.invert_yaxis()
-        axes.set_title(panel.title, fontsize=9, loc="left")
+        axes.set_title(_plain("\n".join(lines)), fontsize=9, loc="left")
         axes.spines[["top", "right"]].set_visible(False)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
@@ -75,9 +79,13 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
 
 def _short(word: str) -> str:
-    """Return a word shortened for a picture, and escaped so that matplotlib sees no formula."""
-    shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
-    return shown.replace("$", r"\$")
+    """Return a word shortened for a picture."""
+    return _plain(word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…")
+
+
+def _plain(text: str) -> str:
+    """Return a text in which matplotlib sees no formula."""
+    return text.replace("$", r"\$")
 
 
 def html(

@@ -1,6 +1,7 @@
 """Words as people hold them in Python: tokens, bags, draws of documents, topics as lists and pictures."""
 
 import importlib.util
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.errors import NotFittedError, UnknownWordsWarning, UsageError
+from pysgrld.estimators.notebook import Panel, picture
 from pysgrld.estimators.words import bags_in, names_in, new_documents, tokens_in
 from pysgrld.reading.infer import infer, interval_steps
 from pysgrld.reading.results import Results
@@ -285,6 +287,23 @@ def test_the_greatest_topics_are_drawn_and_every_column_has_numbers():
     assert "w" in titles[0]
     numbered = [axes.xaxis.get_tick_params()["labelbottom"] for axes in drawn.axes[:5]]
     assert numbered == [False, True, True, True, True]
+
+
+def test_long_titles_of_charts_stay_within_the_figure():
+    """Red with: one line, which is cut at the right edge and covers the next title."""
+    titles = ["1 righteousness, unrighteousness, acknowledgement, 5.2 %", "2 $x$ and $y$, 1 %"]
+    panels = [Panel(titles[k % 2], ["w"], np.ones(1), None) for k in range(4)]
+    for count in (1, 3, 4):
+        drawn = picture(panels[:count], "probability")
+        drawn.draw_without_rendering()
+        boxes = [axes._left_title.get_window_extent() for axes in drawn.axes[:count]]
+        assert boxes[-1].x1 <= drawn.bbox.x1
+        assert max(box.y1 for box in boxes) <= drawn.bbox.y1
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+        lines = [axes.get_title(loc="left") for axes in drawn.axes[:count]]
+        assert [" ".join(line.split()).replace("\\$", "$") for line in lines] == [
+            panel.title for panel in panels[:count]
+        ]
 
 
 def test_a_pipeline_shows_itself_and_names_the_words():
