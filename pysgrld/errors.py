@@ -220,7 +220,7 @@ class Message(NamedTuple):
 
 
 class Log(Protocol):
-    """A callable that receives messages; a `Message` is passed on by ``log(*message)``."""
+    """Function that receives the messages for the user."""
 
     def __call__(self, text: str, severity: Severity = Severity.NOTE, /) -> None:
         """Receive a line of text for the user, and its severity."""

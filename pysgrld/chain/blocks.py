@@ -214,7 +214,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of a minibatch's tokens; return the statistics to update blocks."""
+        """Sample the topics of a minibatch's tokens; return the statistics of each block."""
         draw, batch = self._asked(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -247,7 +247,7 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the parameters of learned priors, given the whole corpus's counts or the blocks."""
+        """Draw the parameters of learned priors, from counts or from values of the block below."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -269,10 +269,9 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw of all blocks for a minibatch's words, and the minibatch sorted by owner.
+        """Return the block values for sampling a minibatch, and the minibatch with sorted words.
 
-        The words are sorted by the process that owns them. With several processes, the rows of the
-        topics are fetched from the processes that own them.
+        In the returned minibatch, words are sorted by the process that owns them.
         """
         batch, words = self.comm.ask(batch)
         topics = self.states[self.topics.name]
@@ -284,30 +283,30 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._of_upper(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Bring the topic rows of the given words up to date, and return the draw of all blocks."""
+        """Update the topics of the given words, and return the current values of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._of_words(words) | self._of_upper()
 
     def _of_words(self, words: Int32s) -> Draw:
-        """Return the given words' weights in each topic, as used to sample the topics of tokens."""
+        """Return the weights for sampling token topics, for the given words."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the topic rows of words that this process owns, as used to sample documents."""
+        """Return the weights for sampling token topics, for words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
 
     def _of_upper(self) -> Draw:
-        """Return the current values of the blocks other than the topics over words, by name."""
+        """Return the current values of all blocks except the topics over words, by block name."""
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw of all blocks, with the topic rows of ``words`` only.
+        """Return the current topics of the given words, and the current values of the other blocks.
 
-        All words are the default.
+        Without ``words``, the topics of all words are returned.
         """
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self.key, words)}
@@ -317,16 +316,16 @@ class BlockChain(Chain):
         return draw | self._of_upper()
 
     def sample(self) -> dict[str, Floats]:
-        """Return the current draw as it is stored: arrays with a row for each topic."""
+        """Return the current state as a sample to store: matrices with one row per topic."""
         drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
         return by_topic(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution from which `sample` draws topics, or None if it is unknown.
+        """Return the distribution of the topics given the token counts, or None if unknown.
 
-        It is known if the topics depend only on counts.
+        The distribution is known if the topics depend only on the counts.
         """
         return self.states[self.topics.name].law(self.key)
 
@@ -372,7 +371,7 @@ class BlockChain(Chain):
         return {name: a for name, a in everything.items() if name not in apart}
 
     def _held(self) -> dict[str, Array]:
-        """Return the arrays in which other processes own some of the rows, by name."""
+        """Return the arrays that are distributed over processes, by name."""
         name, state = self.topics.name, self.states[self.topics.name]
         if state.peers is None:
             return {}
@@ -395,7 +394,7 @@ class BlockChain(Chain):
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
-        """Send the variables of the other processes' documents to the first process."""
+        """Gather the sampled variables of all documents on the first process."""
         if self.comm.size > 1:
             gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
             self._gathered = {} if self.comm.rank else gathered

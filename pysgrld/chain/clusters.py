@@ -24,7 +24,7 @@ _BLOCK = 1 << 21
 
 
 def _nothing() -> None:
-    """Do nothing; by default, this function is called at intervals during the computation."""
+    """Do nothing; the default of the parameters ``waiting``."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
@@ -85,10 +85,10 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
-    """Return squared distances between square roots of topics, (n, n), exact in double precision.
+    """Compute the squared Euclidean distances between the square roots of all topics, (n, n).
 
-    The distances are computed in blocks, so that each step is short and at most two blocks of
-    square roots are in memory.
+    The results are exact in double precision. The distances are computed in blocks, so that each
+    step is short and at most two blocks of square roots are in memory.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Topic rows of the words that a rank owns, in the form that sampling of documents uses.
+    """Topic rows of the words that a rank owns, as input of the kernels that sample documents.
 
     Attributes
     ----------
@@ -229,11 +229,11 @@ class Communicator:
         return words, rows
 
     def holds(self, words: Int32s) -> Array:
-        """Return a mask of the given words: True if this rank owns the word's topic row."""
+        """Return True for each word with a topic row that this rank owns."""
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates the part of a state that this rank owns."""
+        """Update the part of the state that this rank owns, by a call of `step`."""
         step()
 
     def complete(self, units: Array) -> None:

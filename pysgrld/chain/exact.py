@@ -1,4 +1,4 @@
-"""Gibbs refinement: after training, a few chains continue that use the whole corpus in each sweep.
+"""Gibbs refinement: a few chains that follow training and use the whole corpus in each sweep.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few exact chains follow, from the last state of training. The first half of their sweeps
@@ -64,9 +64,10 @@ _SPREAD = f"{_PREFIX}spread."
 def sweeps_after(
     chain: Chain, options: LoopOptions, *, open_ended: bool, over_time: bool = False
 ) -> int:
-    """Return the number of sweeps of each chain of the Gibbs refinement, or 0 to skip it.
+    """Return the number of sweeps of each chain of the Gibbs refinement; 0 means no refinement.
 
-    By default it takes about as long as training, and is skipped if that allows too few sweeps.
+    By default the refinement takes about as long as training, and is skipped if this time allows
+    too few sweeps.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def affordable_sweeps(trained: float, tokens: int, fewest: int = ENOUGH) -> int:
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if a Gibbs refinement is certain to follow once training has converged.
+    """Return True if a Gibbs refinement always follows when training has converged.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class ExactChain(BlockChain, ABC):
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over all documents on this thread, together with other chains of the same kind.
+        """Sweep over the documents of this chain and of ``others``, on the calling thread.
 
         Parameters
         ----------
@@ -159,11 +160,11 @@ class ExactChain(BlockChain, ABC):
 
     @abstractmethod
     def as_it_stands(self) -> Self:
-        """Return a copy that can be read while this chain continues; the copy cannot sweep."""
+        """Return a read-only copy, which does not change while this chain continues."""
 
 
 class ReplicatedChain(ExactChain):
-    """Chain of a Gibbs refinement that can also continue on resampled documents."""
+    """Chain of a Gibbs refinement, with a method that continues it on resampled documents."""
 
     @abstractmethod
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -221,7 +222,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Number of training iterations plus sweeps so far; it numbers draws and checkpoints."""
+        """Number of training iterations plus sweeps so far, which numbers the draws."""
         return self.begun + self.sweep
 
     @property
@@ -253,7 +254,7 @@ class ExactStage:
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """Context in which chains run in parallel on threads, and draws are stored.
+        """Run chains in parallel on threads, and store draws, within the ``with`` block.
 
         Parameters
         ----------
@@ -393,19 +394,19 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return those of the `arrays` that have results, without the states of the chains."""
+        """Return the plan and the results from `arrays`, without the states of the chains."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
-        """Restore the refinement; if `sweeps` exceeds the old plan, all draws so far become burn-in.
+        """Restore the refinement from a checkpoint, and continue it or plan more sweeps.
 
         Parameters
         ----------
         arrays : mapping
         sweeps : int
-            New total number of sweeps of each chain; smaller numbers than the planned one are
-            ignored.
+            New total number of sweeps of each chain. If it exceeds the planned number, all draws so
+            far become burn-in; otherwise it is ignored.
 
         Raises
         ------
@@ -427,7 +428,7 @@ class ExactStage:
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def _lay_out(self, sweeps: int) -> None:
-        """Plan draws in the second half of all sweeps, but only in sweeps that are not yet done."""
+        """Plan burn-in and draws for a total number of sweeps, including the sweeps done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
@@ -469,7 +470,7 @@ class ExactPlan(NamedTuple):
         return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
-        """Return the number of the chain that made the draw with the given `ExactStage.step`."""
+        """Return the number of the chain that made a draw, given the `step` of the draw."""
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
@@ -495,9 +496,10 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the averages in a checkpoint: over the draws of the Gibbs refinement if it has any.
+    """Return the averages over posterior samples that a checkpoint stores, by array name.
 
-    Without such draws, the averages are over training. The names are equal in both cases.
+    These are averages over the draws of the Gibbs refinement or, without such draws, over samples
+    of training. The names are equal in both cases.
 
     Parameters
     ----------
@@ -509,7 +511,7 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transformation that widens draws to the variation between samples of documents.
+    """Return an object that widens posterior draws to the variation between samples of documents.
 
     Parameters
     ----------
@@ -529,7 +531,7 @@ def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> Popu
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the refinement's last draw in a checkpoint, in the form of a stored sample.
+    """Return the last draw of the Gibbs refinement in a checkpoint, as matrices by topic.
 
     Parameters
     ----------

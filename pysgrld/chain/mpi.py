@@ -115,7 +115,7 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Return the combined requests and work of all ranks, and whether their digests differ.
+        """Return the ranks' combined requests and work, and True if their digests differ.
 
         One message combines by a bitwise OR: the numbers of documents and tokens, at separate
         places for each rank; the requests; the digest and its complement. The results for digest
@@ -134,11 +134,11 @@ class Ranks(Communicator):
     # ---- rows of the topic matrix, each owned by one rank
 
     def holds(self, words: Int32s) -> Array:
-        """Return a mask of the given words: True if this rank owns the word's topic row."""
+        """Return True for each word with a topic row that this rank owns."""
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return the rank that owns each word's topic row; ranks own blocks of rows in turn."""
+        """Return the rank that owns the topic row of each word (block-cyclic distribution)."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
@@ -229,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for rows like those of ``like``; the next call with ``name`` reuses it."""
+        """Return a reusable buffer with ``rows`` rows, of the width and type of ``like``."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -346,7 +346,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield each rank except the first with the numbers of its rows, a part at a time."""
+        """Yield pairs of a rank, except the first, and numbers of rows that it owns, in chunks."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -385,7 +385,7 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Add the counts of all ranks in the part of a vector that this rank owns, in place."""
+        """Sum the counts of all ranks over this rank's part of a vector, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # all ranks but this one
@@ -442,7 +442,7 @@ class Ranks(Communicator):
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Allgather a plain value without `meet`, which would raise the error of a failed rank."""
+        """Allgather a plain value, without checking whether other ranks have failed."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
@@ -477,7 +477,7 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Gather all rows on the first rank, in rank order; other ranks return their own."""
+        """Gather the rows of all ranks on the first rank; other ranks get ``rows`` back."""
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
@@ -566,7 +566,7 @@ class Ranks(Communicator):
         raise SystemExit(code)
 
     def _give_up(self, code: int) -> None:
-        """End the processes of all ranks, or only this process if the library does not respond.
+        """End the processes of all ranks, or only this process if MPI does not respond.
 
         If only this process ended, a launcher might report the exit code of another process that it
         has killed (9).
@@ -578,7 +578,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return new memory for as many rows as ``rows`` has, of the width and type of an array."""
+    """Return an uninitialised array of ``len(rows)`` rows, like the rows of ``array``."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Draws of topics that vary as much as topics of other samples of documents would.
+"""Draws of topics with the variation that topics have between different samples of documents.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -116,7 +116,7 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Return the variation that a checkpoint stores, or None if it stores no variation.
+        """Restore the variation from arrays of a checkpoint; return None if they lack it.
 
         Raises
         ------
@@ -136,13 +136,15 @@ class WordSpread:
 
     @property
     def means(self) -> tuple[Doubles, Doubles]:
-        """Means over posterior draws, (K, W): of the square roots, and of the probabilities."""
+        """Mean square roots and mean probabilities of top words over posterior draws, (K, W)."""
         roots, values = self._sums / max(1, self.draws)
         return roots, values
 
 
 class _Parts(NamedTuple):
-    """Terms from which `PopulationDraws` computes a draw, as (K, W) arrays of square roots.
+    """Centre, mean, scale and deviations by which `PopulationDraws` widens posterior draws, (K, W).
+
+    All arrays refer to square roots of probabilities.
 
     Attributes
     ----------
@@ -163,7 +165,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation that widens draws of topics to the variation between samples of documents.
+    """Transformation of posterior draws of topics, to the variation between samples of documents.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The
@@ -185,7 +187,7 @@ class PopulationDraws:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-        """Return the transformation that a checkpoint stores.
+        """Create the transformation from the arrays of a checkpoint.
 
         Return None if the checkpoint has too few draws or replicates.
         """
@@ -238,7 +240,7 @@ class PopulationDraws:
         return width
 
     def _drawn(self, step: int, values: Array) -> Doubles:
-        """Widen a posterior draw of the top words' probabilities by the random numbers of a step.
+        """Widen a posterior draw of the top words' probabilities, given the draw's step number.
 
         ``values`` are the probabilities in one posterior draw, (K, W).
         """
@@ -252,7 +254,7 @@ class PopulationDraws:
         return drawn
 
     def widen(self, step: int, phi: Floats) -> Floats:
-        """Return a draw of topics, (K, V), moved away from the mean to vary as between corpora."""
+        """Widen a posterior draw of topics, (K, V), to the variation between corpora."""
         rows = np.arange(len(phi))[:, None]
         values = phi[rows, self._spread.words].astype(np.float64)
         drawn = self._drawn(step, values)

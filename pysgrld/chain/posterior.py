@@ -241,7 +241,7 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks as `Chain.draw` does, or None without samples."""
+        """Return the posterior means in the form of `Chain.draw`, or None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}

@@ -32,7 +32,9 @@ class Visit(NamedTuple):
 
 
 class Chain(ABC):
-    """Markov chain over the global parameters of a model; reading the chain does not change it.
+    """Markov chain over the global parameters of a model.
+
+    Methods that read the state of the chain do not change the state.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class Chain(ABC):
         """Yield messages about the settings: details and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Start from another chain's topics, over the first words of this chain's vocabulary.
+        """Start from topics of another chain, which has the first words of this chain's vocabulary.
 
         Parameters
         ----------
@@ -127,22 +129,22 @@ class Chain(ABC):
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw of all blocks, with the topic rows of ``words`` only.
+        """Return the current topics of the given words, and the current values of the other blocks.
 
-        All words are the default.
+        Without ``words``, the topics of all words are returned.
         """
 
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
-        """Return a posterior sample as it is stored, with a row for each topic.
+        """Return the current state as a sample to store: matrices with one row per topic.
 
         See `pysgrld.core.draws.by_topic`.
         """
 
     def law(self) -> TopicLaw | None:
-        """Return the distribution from which `sample` draws topics, or None if it is unknown.
+        """Return the distribution of the topics given the token counts, or None if unknown.
 
-        It is known if the topics depend only on counts.
+        The distribution is known if the topics depend only on the counts.
         """
         return None
 
@@ -181,7 +183,7 @@ class Chain(ABC):
         return  # Only chains that run in several processes have rows to send.
 
     def gather(self) -> None:
-        """Send the variables of all processes' documents to the communicator's first process.
+        """Gather the sampled variables of all documents on the first process.
 
         All processes must call this method; the first process has the variables until the next
         iteration.
@@ -217,7 +219,7 @@ class Chain(ABC):
 
 
 class DocumentSampler(ABC):
-    """Method that samples the documents of a minibatch, or fits them, given a draw of the topics.
+    """Method that samples or fits the variables of a minibatch's documents, given the topics.
 
     An object has scratch memory, so that only one thread may use it at a time. By default it stores
     nothing from one iteration to the next.
@@ -231,11 +233,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Begin to store variables of the given documents (the whole corpus) between iterations."""
+        """Allocate variables for all documents, stored from one iteration to the next."""
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Set the stored variables of documents to values that fit the given topics.
+        """Initialise the stored variables of all documents from the given topics.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """Seconds of an iteration, in parts that depend differently on the number of ranks P.
+    """Seconds of an iteration, split into work that ranks divide, and other work and messages.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the number of distinct words in a minibatch, relative to one rank's part of it."""
+        """Return the factor by which distinct words grow if documents grow ``ranks``-fold."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -93,12 +93,12 @@ class Cost(NamedTuple):
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the fraction of time that ``ranks`` ranks spend on work divided among them."""
+        """Return the share of an iteration's time that is spent on work divided among ranks."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks, up to `MOST`, at which `share` is at least `BUSY`."""
+        """Return the maximum number of ranks (up to `MOST`) that divide enough work to be busy."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 

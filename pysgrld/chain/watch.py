@@ -50,7 +50,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Add the time spent in the ``with`` block to the seconds of messages."""
+        """Measure the time of the ``with`` block, and add it to the seconds spent in messages."""
         began = self._since = time.monotonic()
         try:
             yield

@@ -58,7 +58,7 @@ def padded(k: int) -> int:
 def check_lengths(
     lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
 ) -> None:
-    """Raise an error for documents with so many tokens that counts of their topics would overflow.
+    """Raise an error if a document is so long that the counts of its topics would overflow.
 
     Parameters
     ----------

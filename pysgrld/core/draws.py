@@ -86,7 +86,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the weights with which topics of tokens are sampled: the array `WEIGHTS`, or else phi.
+    """Return the weights from which token topics are sampled: `WEIGHTS` if present, otherwise phi.
 
     Parameters
     ----------

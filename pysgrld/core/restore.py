@@ -95,7 +95,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
-    """Copy a checkpoint's arrays into the arrays of `own`; messages put `prefix` before a name.
+    """Check the arrays of a checkpoint, and copy them into the arrays ``own`` of a state.
 
     Each array is read once and freed before the next one is read, as arrays may be very large.
 

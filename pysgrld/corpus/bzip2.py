@@ -182,9 +182,10 @@ class ParallelBzip2(ExitStack):
     # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the stream from a block on, as a stream that an ordinary decompressor can read.
+        """Return the rest of the stream, from a given block on, as a complete bzip2 stream.
 
-        A small block is put before it, so that the checksum at the end of the stream is correct.
+        A small block is inserted before the rest, so that the checksum at the end of the stream is
+        correct.
         """
         content, made_up = _with_checksum(header, checksum, bit % 8)
         data = self._from(bit // 8)

@@ -119,7 +119,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text, as the tokeniser finds them if the user set no token pattern.
+    """Yield the tokens of a text, found by the built-in tokeniser.
 
     Parameters
     ----------

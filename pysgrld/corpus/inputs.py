@@ -246,7 +246,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """Find the documents in a folder and its subfolders, or the tables if it has no documents.
+    """Find the documents (or else the tables) in a folder and its subfolders.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by
@@ -354,7 +354,7 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return the suffix of a file name in lower case; "" if it is no word, as in "12.M3P:2,S"."""
+    """Return the suffix of a file name in lower case; "" for other endings, as in "12.M3P:2,S"."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 

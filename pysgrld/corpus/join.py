@@ -204,7 +204,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map file names to unique names: add a number to a name that an old document's file has."""
+    """Map file names to unique names, by numbers added to the names of old documents' files."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

@@ -1,4 +1,4 @@
-"""Vocabulary that maps words to ids while a corpus is being read, and may grow meanwhile."""
+"""Vocabulary that maps words to ids during the reading of a corpus, and may grow meanwhile."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, as recorded or else because all are numbers."""
+        """Return True if words are column numbers, by the recorded option or by their spelling."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
@@ -238,14 +238,14 @@ class Lexicon:
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
-        """Return the state of this lexicon, other than its words, as plain values for `restore`."""
+        """Return the state of this lexicon without its words, as plain values for JSON."""
         return {name: getattr(self, name) for name in _PLAIN} | {
             "skipped": dict(self.skipped),
             "parts": dict(self.parts),
         }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
-        """Set the state from words and a record that another lexicon with equal options returned."""
+        """Restore the state from a result of `record`, and from the words."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])

@@ -244,7 +244,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Yield the same data in blocks of `STEP` bytes, so that blocks do not depend on threads."""
+    """Join and split blocks of data into blocks of `STEP` bytes, independent of the threads."""
     rest = b""
     with closing(blocks):
         try:

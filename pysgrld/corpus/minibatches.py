@@ -463,7 +463,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Return iteration ``t`` and the minibatches, from ``t`` on, that are prepared together.
+        """Return ``t`` and up to ``together`` consecutive minibatches, from minibatch ``t`` on.
 
         An error in a later minibatch is raised only when that minibatch is requested.
         """
@@ -474,6 +474,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread; `waiting` is not called any more."""
+        """End the thread, and stop calling `waiting`."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

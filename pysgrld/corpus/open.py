@@ -513,7 +513,7 @@ class CorpusBuilder:
 
 
 def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
-    """Yield blocks with only the documents for which `stays` is True."""
+    """Yield blocks of documents, without the documents for which ``stays`` is False."""
     first = 0
     for block in blocks:
         yield block.take(np.flatnonzero(stays[first : first + len(block)]))
@@ -521,7 +521,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field that the user named to the role and name of its column, and to the option."""
+    """Return the column (role and name) and the option of each field that the user named."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:

@@ -118,7 +118,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Read all inputs, and return phrases of two words, or of one of the given phrases and a word."""
+    """Return the phrases of two words in the inputs or, given ``phrases``, of phrase and word."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0

@@ -264,7 +264,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return the options for reading new documents in the way in which a corpus was read.
+        """Return options that read new documents in the same way as the corpus was read.
 
         Options given by the user take precedence over the record, and the record over defaults.
 
@@ -331,7 +331,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return options that also keep the given time field as a column; None changes nothing."""
+        """Return options that also keep the given time field, if any, as a column."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -345,7 +345,7 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language for which a library segments text into words, or None if the tokeniser does."""
+        """Language that a library segments into words, or None for the built-in tokeniser."""
         return None if self.segment == "none" else self.segment
 
     @property

@@ -57,10 +57,11 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return two arrays of positions of documents.
+        """Group documents by equal word counts, and by similar word counts; return two arrays.
 
-        For each document, the first array has the first document with equal word counts, and the second
-        array the first document of its group of similar documents.
+        For each document, the first array has the position of the first document with equal word
+        counts, and the second array the position of the first document of its group of similar
+        documents.
         """
         digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
         _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)

@@ -30,7 +30,7 @@ _USUAL = CorpusOptions()
 
 
 def look(path: str) -> dict[str, Any]:
-    """Return a record of an input: names, sizes and stamps of its files, which are not read.
+    """Return the names, sizes and times of change of an input's files, without reading the files.
 
     Parameters
     ----------

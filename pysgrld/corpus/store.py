@@ -225,7 +225,7 @@ class Corpus:
 
     @property
     def earlier_documents(self) -> int:
-        """Number of the first documents, which come from the corpus of the continued run."""
+        """Number of documents from the corpus of the continued run, which precede all others."""
         return self._provenance.get("earlier") or 0
 
     @cached_property
@@ -476,7 +476,7 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """Read a vocabulary file, or return the last vocabulary that was read if it is the same.
+    """Return the words of a vocabulary file; the last file that was read is cached.
 
     The held-out documents of a run have the vocabulary of the run's corpus, which may have millions
     of words, so that reading it twice would be slow.
@@ -490,7 +490,7 @@ def _words_of(path: Path) -> tuple[str, ...]:
 
 
 def remember_words(sha256: str, words: tuple[str, ...]) -> None:
-    """Let the next corpus with the same vocabulary file share these words instead of reading them.
+    """Add the words of a vocabulary file to the cache, so that the next corpus need not read them.
 
     Parameters
     ----------

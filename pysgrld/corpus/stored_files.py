@@ -91,7 +91,7 @@ def is_stored(path: Path) -> bool:
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return the fingerprint of a corpus: the SHA-256 of the SHA-256 of its arrays and vocabulary.
+    """Return the fingerprint of a corpus, which is a SHA-256 of the digests of its files.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
 
 
 def damaged(path: Path, problem: str) -> CorpusError:
-    """Return the error for a damaged stored corpus; its message has the damage and the remedy.
+    """Return the error for a damaged stored corpus, with the damage and advice in its message.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Yield the path of a file of a corpus; turn an `OSError` in the block into a clear message."""
+    """Yield the path of a file of a corpus; convert an `OSError` in the block to an `SgmcError`."""
     part = path / name
     try:
         yield part
@@ -221,7 +221,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Return the path of a corpus's vocabulary, in its folder or in the run that contains it."""
+    """Find the vocabulary file of a corpus, in the folder of the corpus or of its run."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if is_there(place)), places[0])
 
@@ -268,7 +268,7 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the provenance with the records of files in input folders, unless they are damaged.
+    """Return the provenance with the records of files in input folders, if the records are valid.
 
     This undoes `store_files`. A provenance that already contains the files, as written by version
     0.1.0, is returned unchanged.

@@ -130,7 +130,7 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """A corpus that is read once: first documents are stored, and `take` reads later documents.
+    """Corpus read in one pass, with stored first documents and a method that reads the others.
 
     The first ``head`` documents become a stored corpus, from which the vocabulary is built. Other
     words of later documents are ignored. Documents without a word of the vocabulary are left out.

@@ -230,7 +230,7 @@ class _WordList(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a file of stop words; the result is cached until ``stamp`` shows a change of the file."""
+    """Read and cache a file of stop words; a new ``stamp`` shows that the file has changed."""
     # A dict drops repeated words and keeps the order of the file. The words are sorted later, which
     # is fast if the file is sorted.
     words: dict[str, None] = {}
@@ -263,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Take the rules from options; default rules remove words only if a vocabulary is built."""
+        """Create the rules from options; ``built`` is False if the vocabulary is given."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)

@@ -99,7 +99,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return the words in the order of their ids, or unchanged without ids."""
+    """Return the words sorted by their ids, if they have ids."""
     lines, ids = words
     if not ids:
         return lines

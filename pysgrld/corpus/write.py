@@ -389,7 +389,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the documents that have words, and their positions if a document has none.
+    """Return the documents that have words, and their positions (None if all documents have words).
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
     documents : Documents
         Documents with at least one word.
     positions : array of int64 or None
-        Their positions in `block`; None if all stay.
+        Positions of these documents in `block`; None if no document was removed.
     """
     lengths = np.diff(block.indptr)
     if lengths.all():

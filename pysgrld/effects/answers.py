@@ -308,7 +308,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
 
 
 def between(sampled: Sampled, least: float) -> list[Between]:
-    """Return the mean and the interval of each topic's share; values are clipped to `least` to 1.
+    """Return the mean and the interval of each topic's share, clipped to the range [`least`, 1].
 
     Parameters
     ----------
@@ -482,7 +482,7 @@ def columns_asked(
 
 
 class Columns(Mapping[str, Sequence[Any]]):
-    """Columns of a corpus; a column is read at access, and times are converted to dates.
+    """Mapping from names to columns of a corpus, which are read on access; times become dates.
 
     Parameters
     ----------
@@ -516,9 +516,9 @@ class Columns(Mapping[str, Sequence[Any]]):
 
 
 def sorting_of(results: Results, layer: int, topics: Int64s) -> Sorting:
-    """Return the allocation of words to topics, with corrections from the run's samples.
+    """Return the allocation of words to topics, with corrections for the uncertainty of the topics.
 
-    Without samples, the topics are taken as known.
+    The samples of the run measure this uncertainty; without samples, there is no correction.
     """
     mean = results.phi(layer).T[topics]
     weights = results.weights(layer)

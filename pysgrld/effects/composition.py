@@ -133,7 +133,7 @@ class Regression:
         self._leverage = np.minimum(leverage, _LEVERAGE)
 
     def turned(self, contrast: Doubles) -> Doubles:
-        """Convert a linear combination of the design's coefficients, (P,), to the orthogonal basis."""
+        """Convert a contrast of the coefficients, (P,), to the basis of the orthogonal columns."""
         solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return solution
 
@@ -172,10 +172,10 @@ class Regression:
         return sums
 
     def coefficients(self) -> Doubles:
-        """Return the coefficients, (1 + R, P, K): without weights, then for each of R weightings.
+        """Return the regression coefficients, unweighted and for R sets of bootstrap weights.
 
-        The coefficients belong to the orthogonal columns; `turned` converts combinations to this
-        basis.
+        The shape is (1 + R, P, K). The coefficients belong to the orthogonal columns; `turned`
+        converts contrasts to this basis.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
@@ -186,22 +186,22 @@ class Regression:
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and their weights in a contrast, (m,)."""
+        """Return rows of the orthogonal design, (m, P), and each row's part of a contrast, (m,)."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.turned(contrast)
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
-        """Return the scale factor and degrees of freedom of a combination of coefficients, (P,).
+        """Return the small-sample scale factor and the degrees of freedom of a contrast, (P,).
 
-        The factor widens the bootstrap's deviations. For a mean over n units, weights from Exp(1)
-        give (n - 1) / (n + 1) of the unbiased variance, and Student's t has n - 1 degrees of
+        The factor multiplies the deviations of the bootstrap. For a mean over n units, weights from
+        Exp(1) give (n - 1) / (n + 1) of the unbiased variance, and Student's t has n - 1 degrees of
         freedom. For a combination in which units have parts l, n is replaced by (sum of l^2)^2 /
         (sum of l^4), and 1 / n by the leverages of the units.
         """
         return self.freedom_along(self.turned(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return the results of `freedom` for a combination in the orthogonal basis (`turned`)."""
+        """Return the results of `freedom` for a contrast in the orthogonal basis (`turned`)."""
         n, p = self._number, self._design.shape[1]
         if self._units is None:  # Use blocks that fit into a processor's cache.
             size = _CACHED
@@ -275,7 +275,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R weighted sets of shares, (R, ..., K), each with one draw of the topics."""
+        """Correct R sets of shares, (R, ..., K), for allocation errors, each by one topic draw."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)
@@ -332,7 +332,7 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return the number of bootstrap weightings of the documents, given the number of topic draws.
+    """Return the number of sets of bootstrap weights for a number of topic draws.
 
     Parameters
     ----------

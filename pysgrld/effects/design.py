@@ -31,7 +31,7 @@ _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes",
 
 
 class Predicted(NamedTuple):
-    """Prediction for the case that a column has the same value in all documents.
+    """Prediction that results if a column has the same value in all documents.
 
     Attributes
     ----------
@@ -356,7 +356,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _named(factor: str) -> list[str]:
-    """Return the columns named in a factor: all names, quoted or not, except names of functions."""
+    """Return the names of columns in a factor, quoted or not, but not the names of functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]

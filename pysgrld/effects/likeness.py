@@ -106,7 +106,7 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the greatest similarity by columns, or else by neighbours, or None if it is small.
+        """Return the column (or neighbours) with the greatest similarity, if intervals need it.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
-    """Return True if, in most comparisons, at least `FEWEST` clusters contribute to the difference.
+    """Return True if most comparisons have at least `FEWEST` effective clusters.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
 
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:
-    """Return the design effect: the variance ratio of `SourceLikeness`, averaged over topics."""
+    """Return the design effect of clusters (see `SourceLikeness`), averaged over topics."""
     from scipy.sparse import csr_matrix
 
     number = int(clusters.max(initial=-1)) + 1

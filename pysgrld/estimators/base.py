@@ -308,7 +308,7 @@ class Estimator(ABC):
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:
-    """Return the message for an unknown parameter, with its counterpart or with all parameters.
+    """Return the error message for an unknown parameter, which suggests parameters of sgmc.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return ``random_state`` as a seed; from a NumPy generator, the seed is drawn.
+    """Return ``random_state``, or a seed drawn from it if it is a generator of NumPy.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule that a parameter is a whole number >= 0 or "auto", and sets no option.
+    """Return the rule for a parameter that is "auto" or a whole number >= 0, and is no option.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a fitting method so that errors name parameters and only one thread can run the method.
+    """Wrap a fitting method to lock the estimator, and to name parameters in error messages.
 
     Parameters
     ----------
@@ -461,7 +461,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError`, which is also scikit-learn's error if scikit-learn is imported.
+    """Return a `NotFittedError` that is also an instance of scikit-learn's error, if imported.
 
     Parameters
     ----------

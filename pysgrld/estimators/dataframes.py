@@ -51,7 +51,7 @@ class KeptTopics(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Meaning of intervals of these draws."""
+        """Meaning of the intervals computed from these draws, as returned by `sense_of`."""
         return sense_of(self.is_posterior, self.population)
 
 
@@ -107,7 +107,7 @@ class Framed(Estimator):
         return words
 
     def _user_names(self, layer: int) -> dict[int, str]:
-        """Return the names of topics that come from the user, by row of the layer's topics."""
+        """Return the names that the user gave to topics, by number of the topic in the layer."""
         del layer
         return {}
 

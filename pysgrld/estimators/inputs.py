@@ -133,7 +133,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Convert a matrix to whole numbers, which are multiples of a small unit for each row.
+    """Convert real numbers to whole numbers, as multiples of a fine unit of each row.
 
     A matrix of whole numbers is returned unchanged.
     The conversion changes the direction of a row by less than 1e-9.
@@ -151,8 +151,8 @@ def in_fine_units(x: Any) -> Any:
     Raises
     ------
     UsageError
-        A `ValueError`: X is not a matrix of numbers, or has NaN or infinity and numbers that are not
-        whole.
+        A `ValueError`: X is not a matrix of numbers, or has NaN or infinity and numbers that are
+        not whole.
     """
     values = x.tocsr().data if hasattr(x, "tocsr") else _numbers(x)
     if values.dtype.kind != "f" or (values == np.floor(values)).all():
@@ -232,7 +232,7 @@ def column_names(x: Any) -> np.ndarray | None:
 
 
 def _reals(x: Any) -> tuple[Any, Doubles]:
-    """Return a copy of X in double precision, and the array of the values that the copy stores.
+    """Return a copy of X in double precision, and the array that stores its (nonzero) values.
 
     Raises
     ------

@@ -78,7 +78,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False, because reading an array of the checkpoint gives the chain's own array.
+        """Return False: arrays of a chain are accessed without a copy.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
-        """Return the topics of all stored samples, widened for a population if this is possible."""
+        """Return the topics of all stored samples, widened if ``population`` requires it."""
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (
@@ -547,7 +547,7 @@ def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
 
 
 def _with_days(values: list[Any]) -> list[Any]:
-    """Return a column's values; in a column of dates or times, they are days (datetime64) or None.
+    """Convert dates and times in a column to days (datetime64); leave other columns unchanged.
 
     pandas' and NumPy's missing times differ from themselves.
     """

@@ -94,7 +94,7 @@ def html(
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
     hidden: int,
 ) -> str:
-    """Return HTML that shows a model; it has no style sheet but takes the colours of the page.
+    """Return HTML that shows a model, without style sheets, in the colours of the page.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class TopicTables(KeptModel):
         )
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
-        """Return the deviation of topic shares over samples of documents, from evenly spaced ones."""
+        """Return the standard deviation of topic shares between corpora, from some documents."""
         shares = self._fitted().proportions(self._draw, documents, ids, 0)
         lengths = documents.lengths.astype(np.float64)
         total, squares = float(lengths.sum()), float((lengths**2).sum())

@@ -237,7 +237,7 @@ def known_documents(
 
 
 def unknown_documents(x: Any, documents: Documents, vocabulary: Iterable[str]) -> str:
-    """Return a warning about documents with words of which the model knows none, or "".
+    """Return a warning about documents without any word of the model, or "" if all have one.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def counted(
 
 @contextmanager
 def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a temporary file; errors in reading the file name the row of X."""
+    """Write texts to a temporary file; convert reading errors to errors that cite the row of X."""
     with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
         path = Path(folder) / "texts.jsonl"
         with path.open("w", encoding="ascii") as file:

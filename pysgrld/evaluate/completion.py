@@ -27,7 +27,7 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Return the number of token updates that a score takes, to compare its cost with training.
+    """Return the number of token updates in one score, as a measure of its cost.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Completion(Scorer):
         return p
 
     def log_averages(self) -> Doubles:
-        """Return the log of the averaged probability of each held-out word and document, (nnz,)."""
+        """Return the log of the running average of each held-out probability, (nnz,)."""
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:
@@ -147,7 +147,7 @@ class Completion(Scorer):
         return self._reader.shares(layer)
 
     def figures(self) -> dict[str, float]:
-        """Return additional scores of the samples so far, defined in the model's paper."""
+        """Return additional scores of the samples so far, if the model's reader has any."""
         return self._reader.figures(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:

@@ -28,7 +28,7 @@ FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity of predictions from topics and observed words, and weight of the topics in them.
+    """Perplexity of predictions that combine topics with observed words, and weight of the topics.
 
     Attributes
     ----------

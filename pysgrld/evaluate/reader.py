@@ -42,10 +42,10 @@ _CELLS = 1 << 22
 
 
 class Visiting(Enum):
-    """Purpose for which documents are sampled given topics; it decides the number of sweeps.
+    """Purpose for which documents are sampled given the topics.
 
-    Such a sampling is called a visit. Each reader chooses the number of sweeps; `sweeps_of` has the
-    numbers for Gibbs samplers.
+    A visit is one sampling of the documents. The purpose of a visit determines the number of
+    sweeps; `sweeps_of` has the numbers for Gibbs samplers.
     """
 
     #: The chains of documents continue from the previous visit, and sweeps are averaged for the
@@ -61,7 +61,7 @@ class Visiting(Enum):
 
 
 class Sweeps(NamedTuple):
-    """Gibbs sweeps of one sampling of documents given topics, which is called a visit.
+    """Gibbs sweeps of one visit, in which documents are sampled given the topics.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
-    """Return the sweeps before a document's next draw, which is the state after the last sweep.
+    """Return the sweeps that lead from one draw of a document's topics to the next draw.
 
     Parameters
     ----------

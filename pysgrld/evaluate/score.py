@@ -275,7 +275,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def log_averages(self) -> Doubles:
-        """Return the logs of probabilities or densities that were averaged over samples.
+        """Return the logs of the running averages of probabilities or densities.
 
         At least one sample must have been added.
         """
@@ -294,7 +294,7 @@ class Scorer(ABC):
         return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
     def figures(self) -> dict[str, float]:
-        """Return additional scores of the samples so far, by their keys (`Score.further`)."""
+        """Return additional scores of the samples so far, by keys of `Score.further`."""
         return {}
 
     def shares(self, layer: int) -> Doubles | None:
@@ -361,7 +361,7 @@ class DensityScorer(Scorer):
         return self.average()
 
     def log_averages(self) -> Doubles:
-        """Return the logs of the documents' densities, which were averaged over samples."""
+        """Return the log of each document's density, averaged over posterior samples."""
         return self._total - math.log(self.samples)
 
     def arrays(self) -> dict[str, Array]:

@@ -127,7 +127,7 @@ def read_split(
 def read_counts(
     path: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Read all documents and the vocabulary of a docword file (UCI format), with rare words."""
+    """Read all documents and all words of a docword file (UCI format), including rare words."""
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         corpus = open_corpus(
             [str(path)],
@@ -145,7 +145,7 @@ def read_known_words(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Documents:
-    """Read all documents of a docword file over a given vocabulary; empty documents are kept."""
+    """Count the words of a given vocabulary in a docword file; keep empty documents."""
     blocks = list(
         matched_documents(
             [str(path)],

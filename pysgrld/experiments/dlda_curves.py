@@ -317,7 +317,7 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity weighted by rates or, for LDA without rates, the plain perplexity."""
+    """Return the perplexity weighted by rates if the model has rates, otherwise the perplexity."""
     return point.perplexity if math.isnan(point.further) else point.further
 
 
@@ -519,7 +519,7 @@ def say_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw each layer's step sizes over iterations: their mean, and that of an average topic."""
+    """Draw each layer's step sizes by iteration: mean over topics, and value for a mean topic."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

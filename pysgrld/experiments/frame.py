@@ -79,7 +79,7 @@ class ExperimentListener(Protocol):
         """Show a line of text."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context manager; it yields a function to call with the number of finished units."""
+        """Return a context manager that yields a function to report finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:

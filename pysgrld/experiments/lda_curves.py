@@ -112,7 +112,7 @@ def sgrld_wikipedia(
 
 
 def say_orders(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the order of the runs: as in the paper, and with sgmc's defaults."""
+    """Return sentences that order runs by score, with the paper's settings and with defaults."""
     text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):

@@ -150,12 +150,12 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Return the expected distance of a histogram of ``trials`` exact posterior samples."""
+    """Return the expected distance of a histogram of exact samples from the exact distribution."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
 def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
-    """Return the `histograms` of a task in which trials start at equal probabilities."""
+    """Run the trials of a task from equal probabilities, and return the counts of `histograms`."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)
@@ -205,12 +205,12 @@ HEAD = ("sampler", "h", "tv-category-1", "tv-categories-2-3", "tv-categories-4-1
 
 
 def by_kind(curve: Doubles) -> Doubles:
-    """Return the mean distance over each group of categories in `ALIKE`, (iterations, 3)."""
+    """Return the mean distance in each group of similar categories (`ALIKE`), (iterations, 3)."""
     return np.stack([curve[:, alike].mean(axis=1) for alike in ALIKE.values()], axis=1)
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return the step sizes of a sampler, sorted by final distance for group i of categories."""
+    """Return the step sizes of a sampler by ascending final distance in group i of `ALIKE`."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 
@@ -237,7 +237,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return a phrase with the iteration after which MLD stays nearer than SGRLD, or "".
+    """Return a phrase on the iteration from which MLD is nearer than SGRLD, or an empty text.
 
     At each iteration, both samplers have the step size that is best at this iteration.
     """

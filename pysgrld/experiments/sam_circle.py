@@ -67,7 +67,7 @@ SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
 class CircleTask(NamedTuple):
-    """Task of running one sampler with a seed, either in full or quickly."""
+    """Task of running one sampler with one seed; ``quick`` reduces the number of iterations."""
 
     row: str
     seed: int
@@ -170,7 +170,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
 
 
 def masses(temperature: float = 1.0) -> Doubles:
-    """Return the exact probability of each histogram bin, for the density raised to 1/T."""
+    """Return the exact probability of each histogram bin, at a given temperature."""
     fine = 100
     angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
     log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))

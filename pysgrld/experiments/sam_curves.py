@@ -101,7 +101,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return a study's rows: six methods with the released and with sgmc's settings."""
+    """Return the training runs of a study: six methods, with published settings and with sgmc's."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},

@@ -108,7 +108,7 @@ THIN = 10
 
 
 class PosteriorTask(NamedTuple):
-    """Task of running one sampler with a seed, either in full or quickly."""
+    """Task of running one sampler with one seed; ``quick`` reduces the number of iterations."""
 
     row: str
     seed: int
@@ -280,7 +280,7 @@ def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list
 
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
-    """Return sentences on the error due to minibatches, if their noise is estimated or ignored."""
+    """Return sentences on errors due to minibatch noise, either estimated or ignored."""
     cells = {row[0]: row for row in rows}
     text = []
     if quick:

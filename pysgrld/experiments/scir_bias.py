@@ -143,7 +143,7 @@ def quadrature(a: float, h: float, estimates: Doubles, weights: Doubles, width: 
 
 
 def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width: float) -> float:
-    """Return the relative bias computed with bins of one width; parameters as in `quadrature`."""
+    """Return the relative bias for one width of bins; the parameters are as in `quadrature`."""
     from scipy.special import ndtr
 
     top = a + 12 * math.sqrt(a) + 25

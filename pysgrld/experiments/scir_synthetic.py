@@ -88,7 +88,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of several chains, and the first chain's log samples of one component, (kept,)."""
+    """Distances of several chains from the target, and log samples of a component in one chain."""
 
     distances: list[float]
     component: Doubles
@@ -154,7 +154,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Return the number of observations in each category, (D,); the dense target's are random."""
+    """Return the number of observations in each category, (D,), drawn at random if dense."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
@@ -227,7 +227,7 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Return the mean Kolmogorov-Smirnov distance from uniform of the Rosenblatt transforms.
+    """Return the mean Kolmogorov-Smirnov distance between Rosenblatt transforms and uniforms.
 
     ``log_omega``, (draws, d), are the draws; ``a``, (d,), are the shapes of the Dirichlet. The
     result is 1 if a draw is not finite.

@@ -143,7 +143,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; return for each step size the mean outcomes and one trace, (draws, shown)."""
+    """Run a task; return the mean outcome and one trace, (draws, shown), of each step size."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,

@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run of a `BlockChain`; the subclass of a model adds methods for documents.
+    """Trained run of a `BlockChain`, as a base class for models with any kind of documents.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens stored draws to the variation between samples of documents.
+        """Object that widens stored draws to the variation between samples of documents.
 
-        It is None if no chain continued on resampled documents.
+        The value is None if no chain continued on resampled documents.
 
         Raises
         ------
@@ -85,14 +85,14 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample, if possible, to the variation between samples of documents."""
+        """Widen a stored sample to the variation between corpora, if replicates measured it."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a stored sample; if it has only counts, draw the topics again.
+        """Return a stored sample as matrices; draw the topics again if only counts are stored.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the arrays of topics in a stored sample, for the given words or all words."""
+        """Convert a stored sample to a draw, with the topics of the given words or of all words."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
@@ -206,16 +206,14 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's stochastic process, by which the step size is multiplied."""
+        """Factor by which the step size is multiplied in the process of an average topic."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction of each topic that a Langevin step replaces, h (N_k + V eta) / s_k.
+        """Return the fraction of each topic that a Langevin step replaces; () for other samplers.
 
-        The tuple is empty for other samplers.
-
-        h is the step size, s_k the scale of the unnormalised topic at the newest checkpoint, and N_k the
-        number of tokens of the topic.
+        The fraction is h (N_k + V eta) / s_k. h is the step size, s_k the scale of the unnormalised
+        topic at the newest checkpoint, and N_k the number of tokens of the topic.
         """
         if self.depth > 1 or self.faithful:
             return ()

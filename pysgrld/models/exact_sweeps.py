@@ -23,7 +23,7 @@ EXACT_SWEEPS = Option(
 
 
 def usual_exact(need: int, *, possible: bool) -> int | str:
-    """Return the default number of Gibbs sweeps: 0 if impossible, or if they need too much memory.
+    """Return the default number of sweeps: "auto" if the refinement is possible, otherwise 0.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class ExactTokens(ExactChain):
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """Blocks stored in checkpoints because the topics of tokens do not determine them."""
+        """Blocks to store in checkpoints, because they cannot be computed from the token topics."""
         return self.upper if self.follow else self.blocks
 
     @property
@@ -243,7 +243,7 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return an iteration number for the random key of a sweep that no other chain uses.
+    """Return an iteration number that makes the random key of a sweep unique among all chains.
 
     Parameters
     ----------

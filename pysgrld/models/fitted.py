@@ -83,7 +83,7 @@ class Record(Protocol):
 
 
 class Node(NamedTuple):
-    """A topic in a tree, with the topics of the layer below that have the largest shares of it.
+    """Topic in a tree, with its children, which are topics of the layer below.
 
     Attributes
     ----------
@@ -179,19 +179,19 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens stored draws to the variation between samples of documents.
+        """Object that widens stored draws to the variation between samples of documents.
 
-        It is None if no chain continued on resampled documents.
+        The value is None if no chain continued on resampled documents.
         """
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample, if possible, to the variation between samples of documents."""
+        """Widen a stored sample to the variation between corpora, if replicates measured it."""
         del step
         return sample
 
     def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the matrices of a stored sample; if it has only counts, draw the topics again.
+        """Return a stored sample as matrices; draw the topics again if only counts are stored.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample in the layout of a draw, for the given words or all words."""
+        """Convert a stored sample to a draw, with the topics of the given words or of all words."""
 
     @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
@@ -422,7 +422,7 @@ class Fitted(ABC):
         return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return quantities that do not depend on topic labels, by keys of `titles`."""
+        """Return scalar quantities that do not depend on topic labels, for convergence checks."""
         del draw, held_out
         return {}
 
@@ -470,7 +470,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Rate of an average topic's stochastic process, by which the step size is multiplied."""
+        """Factor by which the step size is multiplied in the process of an average topic."""
         return 1.0
 
     def step_size(self, step: int) -> float:

@@ -14,7 +14,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 def of_topics(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the bytes by purpose: for topics, a minibatch, and documents in training and scoring.
+    """Return the memory in bytes for topics, a minibatch, and documents, by purpose.
 
     Parameters
     ----------

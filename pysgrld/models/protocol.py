@@ -220,7 +220,7 @@ class Model(ABC, Generic[R]):
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Split held-out documents into two parts by the seed, or keep them whole for scoring."""
+        """Split each held-out document at random into two parts, or keep whole documents."""
         from pysgrld.evaluate.held_out import split, whole
 
         return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)

@@ -206,7 +206,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return some documents of a minibatch, in the given order; its words stay the same."""
+    """Return a minibatch of the given documents, with unchanged word ids."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

@@ -170,12 +170,12 @@ TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds per unit of work, in addition to the constant time to sample a token (`VISIT`).
+    """Nanoseconds of sampling per topic, and of updates per element of the topic matrix.
 
     Attributes
     ----------
     topic : float
-        For each topic when a token is sampled. Work before and after the sweeps of a document adds
+        For each topic when a token is sampled, in addition to `VISIT`. Work outside the sweeps adds
         to this time if sweeps are few.
     cell : float
         For each element of the topic matrix.

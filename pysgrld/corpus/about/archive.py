@@ -246,7 +246,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _reading(source: ColumnSource) -> ColumnReading:
-    """Return the kind of a column, which may have to be detected, and a parser for its values."""
+    """Return the kind of a column, declared or detected, and a parser for its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
     spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))

@@ -45,7 +45,7 @@ class Piece(NamedTuple):
 
 
 class SpelledColumn(NamedTuple):
-    """A column on disk whose values, in the spelling of the input, can be read by row number.
+    """Column on disk, with values that can be read by row number as text in the input's spelling.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Column in temporary files to which values are appended in the spelling of the input.
+    """Column in temporary files, to which values are appended as text, as written in the input.
 
     Missing values after the last present value are not stored.
 
@@ -101,7 +101,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Append the values, or None, of the next documents; ``before`` documents precede them."""
+        """Append the values of the next documents (None if missing), after ``before`` documents."""
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
@@ -146,7 +146,7 @@ class GrowingColumn:
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return the values of the first ``size`` documents as a column to be read by row."""
+        """Return the values of the first ``size`` documents, readable by row number."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -244,7 +244,7 @@ class DetailsCollector:
         ]
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add the details of the next documents; ``base`` documents precede this input."""
+        """Add the details of the next documents; earlier inputs have ``base`` documents."""
         first, size = self.documents, len(details)
         # Files are numbered in order. The file of the last added documents may continue; its
         # number then stays the same.
@@ -294,7 +294,7 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Return the columns by role and name, each with its kind, or None if the kind is unknown."""
+        """Return the columns by role and name, each with its kind, or None for unknown kinds."""
         absent = {*self.left_out, *self.rare()}
         return {
             (role, name): (

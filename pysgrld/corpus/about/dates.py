@@ -37,7 +37,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Times that a numeric date may stand for, one for each order of day, month and year.
+    """Times that a numeric date can mean, one for each order of day, month and year.
 
     An attribute is None if the date is invalid in that order.
     """

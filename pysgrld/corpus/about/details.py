@@ -453,7 +453,7 @@ _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Iterator over blocks of documents that are read once; `names` returns their ids and fields.
+    """Iterator over blocks of documents, which also collects the ids and fields of these documents.
 
     Parameters
     ----------
@@ -510,7 +510,7 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Remove and return the ids and fields of the next `number` documents that were yielded."""
+        """Remove and return the ids and fields of the next `number` yielded documents."""
         return [self._waiting.popleft() for _ in range(number)]
 
 

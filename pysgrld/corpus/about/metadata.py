@@ -306,10 +306,10 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four lists of the documents' names, which are compared with the rows in order.
+        """Return four lists of names of the documents, which are tried in order to match rows.
 
-        They are the ids, then file names without the suffix, without the folder, and without suffix
-        and folder. A document that is not a file has its id in all lists.
+        The lists have the ids, then file names without the suffix, without the folder, and without
+        suffix and folder. A document that is not a file has its id in all lists.
         """
         pairs = [*zip(self.called, self.is_file, strict=True)]
         bases = [name.rpartition("/")[2] if is_file else name for name, is_file in pairs]

@@ -183,7 +183,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return those of the given names that are names of files with documents."""
+        """Return the subset of ``names`` that are names of files with documents."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -250,7 +250,7 @@ class About:
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Return all details of the given documents in the type that readers of inputs yield.
+        """Return all details of the given documents as `DocumentDetails`.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Turn errors in the ``with`` block, which an altered archive may cause, into a `CorpusError`."""
+        """Replace errors within the ``with`` block by a `CorpusError` about a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

@@ -181,7 +181,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus; the number of its first document is ``before``.
+        """Add all texts of a stored corpus, after the texts of ``before`` earlier documents.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write compressed frames in order, until at most `bytes_left` bytes wait to be written."""
+        """Write compressed frames in order, until at most `bytes_left` bytes are unwritten."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()
@@ -231,7 +231,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove the files of earlier states; the caller has recorded the state of `flush`."""
+        """Remove the files of earlier states, once the state of `flush` has been recorded."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
@@ -246,14 +246,14 @@ class TextWriter:
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write an archive with the texts of the documents that stay, and force it to disk.
+        """Write the texts of the selected documents to an archive, and force the archive to disk.
 
         Parameters
         ----------
         path : Path
             Path of the archive, which must not exist.
         stays : (documents,) bool, optional
-            True for the documents that stay, which get new row numbers; by default all stay.
+            True for the selected documents, which get new row numbers; by default all are selected.
 
         Returns
         -------
@@ -283,7 +283,7 @@ class TextWriter:
 
 
 class StoredTexts:
-    """Reader of texts in compressed frames, by the row numbers of the texts' documents.
+    """Reader of compressed texts, which are addressed by the row numbers of documents.
 
     Parameters
     ----------

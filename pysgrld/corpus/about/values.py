@@ -263,7 +263,7 @@ class _Tally:
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that fits the notation ``bit`` but not ``without``, or an empty text."""
+        """Return a value in the notation ``bit`` but not in ``without``, or an empty text."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return next(iter(examples)).decode(errors="replace")[:40]
@@ -353,7 +353,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Return a list with a message about categories that differ only in capitalisation, if any do."""
+    """Return a warning about categories that differ only in case, as a list of 0 or 1 texts."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")

@@ -120,7 +120,7 @@ class Format(NamedTuple):
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return False if a file begins with a byte order mark of UTF-16 and is not XML, else True."""
+    """Return True if a file is XML, or has no byte order mark of UTF-16."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))

@@ -72,7 +72,7 @@ ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return a `ReaderOf` function that looks up the name of an element in the given mapping."""
+    """Return a function that maps the name of an element to its reader, for `articles_in`."""
     return lambda name, depth: tags.get(name)
 
 
@@ -223,7 +223,7 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return the running text in an element, without figures and references, a line a paragraph."""
+    """Return the text of an element, one paragraph per line, without figures and references."""
     if element is None:
         return ""
     parts: list[str] = []

@@ -82,7 +82,7 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header and the words of a Matrix Market file; the result then reads the counts.
+    """Read the header and words of a Matrix Market file; return its documents as word counts.
 
     Documents are rows. Entries in the order of documents are read one after the other; entries in
     another order are sorted first, on disk if they are many.
@@ -359,7 +359,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
-    """Read the words and detect the lowest id of an SVMlight file; the result reads the documents."""
+    """Read the words and the lowest id of an SVMlight file; return its documents as word counts."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     range_match = _SAID.match(source.head)

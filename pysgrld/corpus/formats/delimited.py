@@ -119,7 +119,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """Iterator over the lines of a table that can go back to an earlier line of the record.
+    """Iterator over the lines of a table, with methods that go back within the current record.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class _RecordLines:
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Go back to the first line of the current record, after a call of `back` with 1."""
+        """Go back to the first line of the current record; `back` with 1 must be called before."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 
@@ -320,7 +320,7 @@ def _names(
 def _with_unnamed(
     names: list[str], lines: _RecordLines, context: Context, source: Lines, delimiter: str
 ) -> list[str]:
-    """Add a name for a field that all records have and the header has not.
+    """Add a name for a field that occurs in all records but not in the header.
 
     R writes the names of rows without a name in the header. Other programs end each record, but not
     the header, with a separator.

@@ -234,7 +234,7 @@ class _Words:
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
-    """Find the file with the text in the archive that is a Word document.
+    """Find the file with the main text in the archive of a Word document.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Detection of the header of a table, which titles may precede or which may be missing."""
+"""Detection of the header of a table, which may be missing or may follow title lines."""
 
 from __future__ import annotations
 

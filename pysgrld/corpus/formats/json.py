@@ -66,7 +66,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each element of a JSON array; it is empty if the text is null.
+    """Yield one document for each element of a JSON array; a null text gives an empty document.
 
     The line number of a document is the 1-based number of its element.
     """
@@ -74,7 +74,7 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield a document for each element of an array or of an object's list, or for one object."""
+    """Yield a document for each element of a list, or one document for a single object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
@@ -165,7 +165,7 @@ def _check_is_document(value: Any, label: str) -> None:
 
 
 def _shape(column: Any) -> Any:
-    """Return the keys or the length of a column of several values; None for any other value."""
+    """Return the keys or the length of a list or object with several values; otherwise None."""
     if isinstance(column, dict):
         return tuple(column) if len(column) > 1 else None
     return len(column) if isinstance(column, list) and len(column) > 1 else None

@@ -40,7 +40,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Detect whether a file that begins with a JSON object is `LINES`, `WITHIN` or `OBJECT`.
+    """Detect the layout of a JSON file: `LINES`, `WITHIN` (list in an object) or `OBJECT`.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Elements:
             self.at += 1
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True if a list has the people of a chat, and a list of messages follows it."""
+        """Return True if a list contains the people of a chat, before a list of messages."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:

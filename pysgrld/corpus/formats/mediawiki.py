@@ -345,7 +345,7 @@ def is_redirect(text: str, local: bool) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Normalise the name of a namespace, or the prefix of a title, so that they can be compared."""
+    """Normalise the name of a namespace, or the prefix of a title, for comparison."""
     return name.replace("_", " ").strip().casefold()
 
 
@@ -370,7 +370,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return spellings of names: ASCII letters in lower case, other letters in either case."""
+    """Return the spellings of names: ASCII letters in lower case, other letters in either case."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

@@ -46,7 +46,7 @@ PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the size of the matrix, and read the words; return an object that then reads the counts."""
+    """Check the size of the matrix, and read the words; return the documents as word counts."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -142,7 +142,7 @@ class _Member:
             )
 
     def length(self) -> int:
-        """Return the number of values, if the array is a vector."""
+        """Return the number of values; raise an error if the array is not a vector."""
         if len(self.shape) != 1:
             raise _WrongError(f"{self.name} is not a vector; {_ADVICE}")
         return self.shape[0]
@@ -201,7 +201,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the index of each entry along the compressed axis, and its index along the other axis."""
+    """Yield the major and minor indices of the entries of a matrix in CSR or CSC format."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(

@@ -97,7 +97,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if a column stores little more than indices into a dictionary of its values.
+    """Return True if the size of a column shows that it is stored by indices into a dictionary.
 
     Other columns are read without a dictionary, because the dictionary would hold all texts of a
     row group.
@@ -218,7 +218,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Choose text, id and title by the first rows; return the context and the columns to read."""
+    """Choose the fields for text, id and title, in a new context; return also the columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)
@@ -337,7 +337,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the wanted columns without the text; raise an error for a nested type such as lists."""
+    """Return the requested columns other than the text; raise an error if a type is nested."""
     import pyarrow.types as kind
 
     names = []
@@ -363,7 +363,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
 
 
 def _is_short(kind: Any) -> bool:
-    """Return True unless an Arrow type is a list, a struct or bytes, which may be long."""
+    """Return False for Arrow types of long values (lists, structs and bytes), otherwise True."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)

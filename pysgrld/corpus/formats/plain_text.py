@@ -50,7 +50,7 @@ def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield a file as one document, which is skipped or becomes empty if it is invalid."""
+    """Yield a file as one document, or an empty document or none if the file is invalid."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -143,7 +143,7 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file that is one document, and add its fields to the field reader.
+    """Return the text of a file that is one document, and pass its other fields to ``reader``.
 
     Neither the file nor the text may be longer than a line may be (``max-line``).
 

@@ -86,7 +86,7 @@ class BadDocuments:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Raise an error for an invalid document or, if such documents are skipped, count it.
+        """Count an invalid document as skipped; raise an error unless documents may be skipped.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Collector of facts about files, which reports several files in one message.
+    """Collector of facts about input files, for messages that each cover several files.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input, and note the files that repeat a file of an earlier input.
+        """Add the files of an input; record files that repeat a file of an earlier input.
 
         Parameters
         ----------

@@ -488,7 +488,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Convert the references in chunks, which are given with their sizes, to documents.
+    """Convert references to documents; ``chunks`` has sizes in bytes and references.
 
     The references in the first `LOOKED_AT` bytes determine the fields.
     """

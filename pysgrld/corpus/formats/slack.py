@@ -46,12 +46,12 @@ def is_export(folder: Path) -> bool:
 
 
 def days_of(folder: Path, files: Sequence[Path]) -> list[Path]:
-    """Return those of the files of an export that have messages."""
+    """Return the files of an export that contain messages."""
     return [file for file in files if _DAY.fullmatch(file.name) and file.parent.parent == folder]
 
 
 class Export:
-    """Reader of the messages in an export of Slack, with the names of people from a list.
+    """Reader of messages in an export of Slack, which replaces user ids by names of people.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Export:
     CorpusError
         If the list of people is damaged or too large.
     MissingInputError
-        If it cannot be read.
+        If the list of people cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -133,7 +133,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Add the fields of nested objects to names and records, if no top-level field can be the text."""
+    """Add fields of nested objects, unless a top-level field can be the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]

@@ -1,4 +1,4 @@
-"""Cost of a training iteration by the number of MPI processes (ranks), and how many are useful.
+"""Benchmark of training iterations with MPI, to predict the useful number of processes (ranks).
 
 All ranks measure wall time together, and the first rank reports it. The reported values are medians
 of several repeats, but the model uses the fastest iteration, which other load on the machine

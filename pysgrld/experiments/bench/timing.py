@@ -1,4 +1,4 @@
-"""Measurement in a benchmark: its clock, its row in the results, and the machine's description."""
+"""Timing of a benchmark, its row in the table of results, and a description of the machine."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def name_of(layer: int) -> str:
 
 
 class Hyper(NamedTuple):
-    """Hyperparameters of documents: for the Beta prior of p^(2), and for the Gamma prior of c."""
+    """Hyperparameters of the Beta prior of p^(2) and of the Gamma prior of c (Cong et al. 2017)."""
 
     a0: float
     b0: float
@@ -192,7 +192,7 @@ class DeepDocuments(DocumentSampler):
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
-        """Sample the given documents; return counts summed over them, and q of each document.
+        """Sample the given documents; return their summed counts, and the rate q of each document.
 
         The counts are word counts by topic, topic counts of each layer, tables and tokens.
         """

@@ -134,7 +134,7 @@ class Births:
     def _spread(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate a component's documents to other components; return also its log probability.
+        """Allocate documents of a component to other components, and return the log probability.
 
         The allocation is `z` if it is not None; else it is drawn with the uniforms `u`.
         """

@@ -76,7 +76,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Number of components up to the last one with documents, as a tuple with one number."""
+        """Number of components that can be in use, up to the last component with documents."""
         return (self.mixture.components,)
 
     @cached_property
@@ -90,7 +90,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return a stored sample in the layout of a draw, for the given words or all words."""
+        """Convert a stored sample to a draw, with the given words or with all words."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
@@ -121,7 +121,7 @@ class MixtureFitted(Fitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw each document's component, which has the proportion 1; other components have 0.
+        """Draw the component of each document, as proportions that are 1 or 0.
 
         All draws use the components of the newest checkpoint, because components of different
         samples do not correspond to each other. The iteration of a sample only keys the random
@@ -173,7 +173,7 @@ class MixtureFitted(Fitted):
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Return quantities that do not depend on component labels, by keys of `titles`.
+        """Return scalar quantities that do not depend on component labels, for convergence checks.
 
         Without held-out documents, quantities that depend on documents are omitted.
         """

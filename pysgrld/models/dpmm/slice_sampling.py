@@ -141,7 +141,7 @@ class Mixture:
 
     @property
     def components(self) -> int:
-        """Number of components up to the last one with documents."""
+        """Number of components, including empty components before the last one with documents."""
         return self._log_sticks.shape[1]
 
     @property
@@ -156,7 +156,7 @@ class Mixture:
 
     @property
     def log_weights(self) -> tuple[Doubles, float]:
-        """Logarithms of the weights w_j, (J,), and of the rest of the stick."""
+        """Log weights of the components, (J,), and log weight of the remaining stick."""
         one, two = self._log_sticks
         whole = logaddexp(one, two)
         log_rest = np.cumsum(two - whole)
@@ -336,7 +336,7 @@ class Mixture:
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Return the parts v and 1 - v of each stick, (2, J), from its two gamma variates."""
+        """Convert gamma variates to the stick-breaking fractions v and 1 - v, (2, J)."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
@@ -419,7 +419,7 @@ class Mixture:
         )
 
     def _grow(self, chunk: int, n: int) -> None:
-        """Draw n new components from the prior, with parts of the rest of the stick as weights."""
+        """Draw n new components from the prior, with weights broken off the remaining stick."""
         stream = _FRESH + 2 * chunk
         prior = np.array([[1.0], [self.concentration]])
         sticks = self._gamma(np.zeros((2, n)), prior, stream)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicOptions(Resolved):
-    """Values of the options of dynamic topics; ``slices`` has the fields of `FoundSlices`."""
+    """Values of the options of dynamic topics, including the time slices found in the corpus."""
 
     topics: int
     alpha: float

@@ -70,7 +70,7 @@ class CollapsedDocuments(TokenTopics):
         batch: Minibatch,
         waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
-        """Sample documents of several chains on one thread, with one token of each chain in turn.
+        """Sample the documents of several chains on one thread, alternating between the chains.
 
         The result is the same as with `visit` of each chain. In a chain each draw waits for the
         draw before it, so two chains together take little longer than one.

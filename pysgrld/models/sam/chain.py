@@ -34,7 +34,7 @@ class SphericalChain(BlockChain):
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw; documents read the topics later, while the topics move."""
+        """Return an empty draw, because topics are read during their update in this model."""
         del key, words
         return {}
 

@@ -1,15 +1,16 @@
-"""Sampling of documents in the spherical admixture model, and the energy by which its topics move.
+"""Sampling of documents in the spherical admixture model, and the potential energy of its topics.
 
     mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
     v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
 
-(Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) In an iteration
-with a minibatch:
+(Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) In an
+iteration with a minibatch:
 
 1. its documents become unit vectors v_d: counts, weighted and divided by their norm;
 2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from the end
    of the last iteration or from least squares (`pysgrld.models.sam.proportions`);
-3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the proportions
+3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the
+proportions
    (`SphericalPotential`), under a sampler of directions, which evaluates it as it moves.
 """
 
@@ -169,7 +170,7 @@ class SphericalPotential:
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample proportions given topics x, and return energy and gradient at x.
+        """Sample documents' proportions given topics x; return the energy and its gradient at x.
 
         ``x`` is (V, Kp).
         """
@@ -199,7 +200,7 @@ class SphericalPotential:
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at topics x, given the proportions sampled last."""
+        """Return the energy and its gradient at topics x, given the latest proportions."""
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
@@ -247,11 +248,10 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of some documents, plus ``pull`` times the gradient of the prior.
+        """Return the gradient of a chunk of documents plus a multiple of the prior's gradient.
 
-        Also return a sum of cosines.
-
-        The sum is over the cosines of documents with their mixtures of topics.
+        The multiple is ``pull``. Also return the sum of the cosines between documents and their
+        mixtures of topics.
         """
         mine, vectors = self.documents, self.directions
         prior, (first, last) = mine.prior, vectors.indptr[[begin, end]]
