@@ -357,7 +357,7 @@ class Ranks(Communicator):
     # ---- sums over all ranks
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Replace arrays by their sums over all ranks; small arrays share a message."""
+        """Sum arrays over all ranks in place; small arrays are sent together."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -385,7 +385,7 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Sum the counts of all ranks over this rank's part of a vector, in place."""
+        """Sum this rank's part of a vector of counts over all ranks, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # all ranks but this one

@@ -75,7 +75,7 @@ class WordSpread:
         self.draws += 1
 
     def add_replicate(self, phi: Floats) -> None:
-        """Add the mean of the topics over a replicate, (K, V)."""
+        """Add the mean topics of a replicate, (K, V)."""
         self.replicates.append(self._probabilities(phi).astype(np.float32))
 
     def _probabilities(self, phi: Floats) -> Doubles:

@@ -84,7 +84,7 @@ class ParallelBzip2(ExitStack):
         return data
 
     def member(self, data: bytes) -> Generator[bytes, None, Rest]:
-        """Yield the output of a bzip2 stream, decompressed by threads; return the data that remain.
+        """Yield the output of a bzip2 stream, decompressed by threads; return the data after it.
 
         Parameters
         ----------

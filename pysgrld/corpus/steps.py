@@ -235,7 +235,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the words of documents by the user's token pattern, with a time limit for a document."""
+    """Count the words of documents by the user's token pattern, with a time limit per document."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:

@@ -106,7 +106,7 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the column (or neighbours) with the greatest similarity, if intervals need it.
+        """Return the column (or neighbours) with the greatest design effect; None if it is small.
 
         Parameters
         ----------

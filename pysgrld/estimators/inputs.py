@@ -133,7 +133,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Convert real numbers to whole numbers, as multiples of a fine unit of each row.
+    """Convert a matrix to whole numbers, in a small unit that differs between rows.
 
     A matrix of whole numbers is returned unchanged.
     The conversion changes the direction of a row by less than 1e-9.

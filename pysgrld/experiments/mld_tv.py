@@ -272,7 +272,7 @@ def decay(curve: Doubles, compared: Int64s) -> float:
 
 
 def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str:
-    """Describe how fast the error of mirrored Langevin dynamics decays; theory says as T^(-1/2)."""
+    """Describe the decay of the error of mirrored Langevin dynamics; the paper claims T^(-1/2)."""
     parts = []
     for i, kind in enumerate(ALIKE):
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}

@@ -67,7 +67,7 @@ SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
 class CircleTask(NamedTuple):
-    """Task of running one sampler with one seed; ``quick`` reduces the number of iterations."""
+    """Task of running one sampler with one seed; ``quick`` shortens the run."""
 
     row: str
     seed: int

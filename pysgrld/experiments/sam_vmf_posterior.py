@@ -108,7 +108,7 @@ THIN = 10
 
 
 class PosteriorTask(NamedTuple):
-    """Task of running one sampler with one seed; ``quick`` reduces the number of iterations."""
+    """Task of running one sampler with one seed; ``quick`` shortens the run."""
 
     row: str
     seed: int

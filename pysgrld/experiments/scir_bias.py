@@ -121,7 +121,7 @@ def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
 
 
 def binomial(n: int, p: float) -> Doubles:
-    """Return the binomial probabilities of 0 to 12 successes, whose sum is 1 within 10^-9 here."""
+    """Return the binomial probabilities of 0 to 12 successes (the others are negligible)."""
     return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(13)])
 
 

@@ -203,7 +203,7 @@ class ExactTokens(ExactChain):
         }
 
     def as_it_stands(self) -> Self:
-        """Return a copy that can be read while this chain continues; the copy cannot sweep."""
+        """Return a read-only copy, which does not change while this chain continues."""
         twin = copy(self)
         twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None

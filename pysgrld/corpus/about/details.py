@@ -249,7 +249,7 @@ class FieldReader:
         self.titles.append(title)
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
-        """Add the fields that the user did not name, except fields with long or nested values."""
+        """Add the short fields that the user did not name, without long or nested values."""
         # This is rare, because most records have the fields of the record before.
         if self._keys != record.keys():
             self._keys = dict.fromkeys(record).keys()

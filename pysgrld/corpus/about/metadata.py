@@ -179,7 +179,7 @@ class Metadata:
             yield np.where(positions < self.collector.documents, positions, -1)
 
     def _check_order(self, names: _Names, rows: Rows) -> None:
-        """Raise an error if the n-th row may not belong to the n-th document.
+        """Raise an error unless rows can be matched to documents by their order.
 
         This check is made before rows are matched to documents by their order.
 

@@ -213,7 +213,7 @@ class ColumnReading(NamedTuple):
 
 
 class _Tally:
-    """Counts of a column's values by the notations of numbers and dates in which they can be read."""
+    """Counts of the values of a column, by the number and date notations that the values fit."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
         self.rules, self.most_levels = rules, levels

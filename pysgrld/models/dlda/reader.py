@@ -114,7 +114,7 @@ class DeepReader(Reader):
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of each scored entry, from mean proportions and topics."""
+        """Return the probability of each scored word, from mean proportions and topics."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
             # Add the Poisson rates of the scored entries, and the sums of rates over the

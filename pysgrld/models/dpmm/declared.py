@@ -210,7 +210,7 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return True if components have no order, the default for samplers that redraw all components.
+    """Return True if components are unordered, with Dirichlet weights instead of sticks.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Number of components that can be in use, up to the last component with documents."""
+        """Number of components, including empty components before the last used one, in a tuple."""
         return (self.mixture.components,)
 
     @cached_property

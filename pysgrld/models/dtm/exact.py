@@ -56,5 +56,5 @@ class ExactDynamic(ExactTokens):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
-        """Return the current probabilities of the monitored words, which are a posterior draw."""
+        """Return a posterior draw of the probabilities of the monitored words."""
         return self._watched_phi()

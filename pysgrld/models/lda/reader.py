@@ -74,7 +74,7 @@ class MeanFieldReader(Reader):
         return gamma
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Return the probability of each scored entry, from mean proportions and mean topics.
+        """Return the probability of each scored word, from mean proportions and mean topics.
 
         Patterson and Teh (2013), eq. (16).
         """
