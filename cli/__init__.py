@@ -32,7 +32,7 @@ COMMANDS = {
     "infer": "topic proportions of new documents",
     "diagnose": "which topics the chains share, and whether the chains have mixed",
     "compare": "compare the topics of two runs: shared, split, merged, gone",
-    "audit": "check which topics of another program a corpus really has",
+    "audit": "check topics made by another program against a corpus",
     "export": "write topics and documents for other programs",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",

@@ -95,7 +95,7 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
     if word is not None:
         uses = word_in_topics(results, word, layer_index)
         record: Any = head | {"word": word, "topics": plain(uses)}
-        lines = ["topic  of its uses  place  probability in the topic     name"]
+        lines = ["topic  word's uses   rank  probability in the topic     name"]
         lines += [
             f"{use.topic:>5}  {100 * use.share:>9.1f} %  {use.place:>5}  "
             f"{_percent(use.probability, 2):<27}  {names[use.topic]}"
@@ -176,8 +176,8 @@ def _group_lines(
     if rows and any(each.documents.surely is None for each in rows[0].groups):
         lines += [
             "",
-            "The run has fewer than 20 full samples, so there are no intervals and no group is "
-            "listed as higher.",
+            "Intervals and groups with a higher share are missing, because the run stores "
+            "fewer than 20 posterior samples.",
         ]
     elif groups.levels:
         units = f"values of {cluster}" if cluster else "documents"
@@ -193,8 +193,8 @@ def _group_lines(
         if uneven := [str(each.topic) for each in rows if _is_uneven(each.share)]:
             topics = f"topic{'s' * (len(uneven) > 1)} {', '.join(uneven)}"
             lines += fill(
-                f"By words, intervals of {topics} are wide, because a few long documents have much "
-                "of the text; another sample may lack such documents."
+                f"For {topics}, intervals of shares by words are wide: a few long documents "
+                "contain much of the text, and other texts may lack such documents."
             ).splitlines()
     if groups.within:
         column, within = _short(groups.name), _short(groups.within)

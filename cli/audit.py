@@ -104,9 +104,9 @@ def command(
         documents = plan.corpus.documents
     if result.covered < 1 - _UNKNOWN:
         screen.warn(
-            f"{topics}: {100 * (1 - result.covered):.0f} % of the topics' probability is on words "
-            "that this corpus does not have; give the stop words and token pattern of the "
-            "topics' corpus (--stop-words, --token-pattern)"
+            f"{topics}: {100 * (1 - result.covered):.0f} % of the topics' probability is on "
+            "words that this corpus lacks; give --stop-words and --token-pattern as in the "
+            "program that made the topics"
         )
     if json:
         show_json(
@@ -133,9 +133,9 @@ def _show(result: Audit, name: str, documents: int) -> None:
     echo("\n".join(lines) + "\n")
     echo(
         fill(
-            "Found: number of chains, trained on resampled documents, that have a topic with at "
-            "least half of its probability in common. Stable: how many of its first ten words "
-            "most of these chains also have."
+            "Found: number of chains (trained on resampled documents) that have the topic, with "
+            "at least half of its probability in common. Stable: number of its first ten words "
+            "that most of these chains share."
         )
     )
 

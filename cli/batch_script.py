@@ -141,8 +141,8 @@ class Job(NamedTuple):
             if other != i:
                 same = "{i}" if self.array else "every {NAME} of --over"
                 raise UsageError(
-                    f"jobs {other} and {i} of the array would run the same command; use {same} in "
-                    "the command, such as --chain-id {i} --out runs/a/chain-{i}"
+                    f"jobs {other} and {i} of the array have the same command; write {same} in "
+                    "the command, for example --chain-id {i} --out runs/a/chain-{i}"
                 )
         return commands
 
@@ -152,7 +152,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     for name in _PLACE.findall(word):
         if name not in values:
             names = ", ".join(f"{{{n}}}" for n in values)
-            advice = f"names with a value are {names}" if names else "give --array or --over"
+            advice = f"available names: {names}" if names else "give --array or --over"
             raise UsageError(f"{{{name}}} in the command has no value; {advice}")
     return _PLACE.sub(lambda match: values[match[1]], word)
 
@@ -203,9 +203,10 @@ def script(job: Job) -> str:
         "#!/bin/bash",
         *(f"#SBATCH {request}" for request in requests),
         "",
-        f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and "
-        "ends",
-        "# with 85; the job goes back into the queue and resumes. scancel ends it.",
+        f"# {job.notice} seconds before the time limit, SLURM sends USR1; sgmc then writes a "
+        "checkpoint and ends",
+        "# with exit code 85, and the job returns to the queue and resumes. To end it, use "
+        "scancel.",
         *_chosen(job, values),
         *job.setup.splitlines(),
         'export OMP_NUM_THREADS="$SLURM_CPUS_PER_TASK"',

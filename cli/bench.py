@@ -185,8 +185,8 @@ def _show_model(results: dict[str, Any]) -> None:
     """Print the times that the cost model predicts, one line for each minibatch size."""
     corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
-        "\npredicted time of an iteration by the number of ranks: milliseconds, and share of the "
-        f"time spent on work that ranks divide\n  {corpus['name']}: "
+        "\npredicted time of an iteration, by number of ranks: milliseconds, and share of the "
+        f"time spent on parallel work\n  {corpus['name']}: "
         f"{plural(corpus['documents'], 'document')}, {plural(corpus['words'], 'word')}; "
         f"{plural(corpus['topics'], 'topic')}"
     )
@@ -195,7 +195,7 @@ def _show_model(results: dict[str, Any]) -> None:
         cells = zip(line["ms"], line["shared"], strict=True)
         shown = "".join(f"{ms:>9,.4g} {100 * share:>3.0f} %" for ms, share in cells)
         echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
-    echo("\nbusy: largest number of ranks with at least 50 % of the time on work that they divide")
+    echo("\nbusy: largest number of ranks that spend at least 50 % of the time on parallel work")
 
 
 def _show(results: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:

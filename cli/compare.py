@@ -52,7 +52,13 @@ Examples:
 @click.argument("named", nargs=-1, metavar="[RUN] RUN", shell_complete=runs)
 @plain("--top", "10", "number of words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
-@plain("--layer", "1", "layer of deep models; L,L: left, right", parse=_layers, metavar="L")
+@plain(
+    "--layer",
+    "1",
+    "layer of deep models; 1,2: layer 1 of the left run, layer 2 of the right run",
+    parse=_layers,
+    metavar="L",
+)
 @plain("--html", "none", "also write a web page to this file", parse=str, metavar="FILE.html")
 @flag("--open", "show the page in the browser")
 @flag("--force", "replace an existing page")
@@ -189,16 +195,16 @@ def _compare_period(
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         if asked:
             raise UsageError(
-                f"{asked[0]} compares two runs, but only {results.place} is given, which continues "
-                "no other run; name two runs"
+                f"{asked[0]} compares two runs, but only {results.place} is given, and that run "
+                "continues no other run; name two runs"
             )
         with screen.steps() as tell:
             period = latest_period(results, tell)
     if period is None:
         raise UsageError(
-            f"{results.place} cannot be compared with an earlier run or period: it continues no "
-            "other run, and no column of dates has enough documents in its latest week, month or "
-            "year; name two runs ('sgmc runs' lists them)"
+            f"{results.place}: has no earlier run or period to compare with, because it "
+            "continues no other run, and no date column has enough recent documents; name two "
+            "runs ('sgmc runs' lists them)"
         )
     if values["json"]:
         show_json({"run": results.place, **_plain(period)})
@@ -213,11 +219,12 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
     if not news:
         echo(
             fill(
-                f"{place}: {plural(period.documents, 'added document')} compared with the "
-                f"{period.before:,} before\n"
+                f"{place}: {plural(period.documents, 'added document')}, compared with "
+                f"{period.before:,} earlier documents\n"
                 if period.column is None
-                else f"{place}, {shown(period.column)}: {plural(period.documents, 'document')} of "
-                f"{period.first} to {period.last}, compared with the {period.before:,} before\n"
+                else f"{place}, {shown(period.column)}: {plural(period.documents, 'document')} "
+                f"from {period.first} to {period.last}, compared with {period.before:,} "
+                "earlier documents\n"
             )
         )
     if not period.of("new"):

@@ -102,8 +102,8 @@ def merge(named: tuple[str, ...], quiet: bool) -> None:
     """
     if len(named) > 1:
         raise UsageError(
-            f"give one DIR, whose shards are in DIR.shards, not {len(named)}; corpora built "
-            "separately cannot be merged: build one corpus from all inputs"
+            f"give one folder DIR (its shards are in DIR.shards), not {len(named)}; to combine "
+            "separate corpora, build one corpus from all inputs"
         )
     from pysgrld.corpus.shards import merge as join
 

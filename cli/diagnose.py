@@ -193,10 +193,10 @@ def _replicate(
     echo(
         "\n"
         + fill(
-            "Found: number of new runs that have the topic (its proportions in the same "
-            f"documents have a correlation of at least {CORRELATED}). In tests, new texts had "
-            "topics about as often (docs/calibration.md). Overlap: mean fraction of the ten top "
-            "words that these runs share."
+            "Found: number of new runs that have the topic (correlation of its shares in the "
+            f"same documents: at least {CORRELATED}). Tests with new texts gave similar numbers "
+            "(docs/calibration.md). Overlap: mean fraction of the ten top words that these runs "
+            "share."
         )
     )
 
@@ -241,7 +241,7 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
         return
     a, b = compared.documents
     echo(f"{results.place}: trained on two random halves, {a:,} and {b:,} documents\n")
-    echo(f"{'90 % intervals of differences':<38}hold 0  worst topic  number")
+    echo(f"{'90 % intervals of differences':<35}contain 0  worst topic  number")
     titles = {
         f"{WORDS} top words": compared.words,
         f"{WORDS} top words, --population these": compared.words_these,
@@ -254,9 +254,10 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
     echo(
         "\n"
         + fill(
-            f"{compared.pairs} of {compared.topics} topics are in both halves ({AGREE} of {WORDS} "
-            "top words); the others are not compared. The column 'hold 0' should be 0.90, but is "
-            "uncertain if the number of differences is small."
+            f"{compared.pairs} of {compared.topics} topics are in both halves (at least {AGREE} "
+            f"of {WORDS} top words in common); the other topics are not compared. About 0.90 of "
+            "the intervals should contain 0; this fraction is uncertain if the number of "
+            "differences is small."
         )
     )
 
@@ -311,7 +312,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     heading = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
     kind = "top-word samples" if d.slim else "samples"
-    line = f"{where}{heading}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
+    line = f"{where}{heading}, {d.algo}, {len(steps)} {kind} each, iterations {steps[0]:,} to "
     echo(fill(f"{line}{steps[-1]:,}", columns) + "\n")
     (_show_topics if d.topics else _show_quantities)(d, columns)
     if d.prediction is not None:

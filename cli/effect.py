@@ -48,7 +48,7 @@ _VALUE = 12
     epilog="""\b
 Examples:
   sgmc effect "~ party"                  the latest run: shares by party
-  sgmc effect blogs "~ party + year"     each, with the other as it is
+  sgmc effect blogs "~ party + year"     each column, given the other
   sgmc effect blogs "~ party * bs(year, df=4)" --plot effects.png
   sgmc effect blogs "~ party" --reference dem --topics 3,5
   sgmc effect blogs "~ age" --metadata people.csv -o effects.csv
@@ -75,7 +75,7 @@ Examples:
 @plain(
     "--cluster",
     "documents are independent",
-    "column with the source of each document, whose documents are not independent",
+    "column with the source (author, book) of documents that are not independent",
     parse=str,
     metavar="COLUMN",
 )
@@ -161,13 +161,13 @@ def command(
             )
         if results.fitted.slices:
             screen.warn(
-                "shares are those of topics averaged over time, so an effect of time may also "
-                "come from changes of their words"
+                "topics are averaged over time here, so an effect of time may also come from "
+                "changes of their words"
             )
         if effects.draws == 1:
             screen.note(
-                "the run has fewer than 20 full samples, so intervals do not include the "
-                "uncertainty about the topics"
+                "intervals ignore the uncertainty about the topics, because the run stores "
+                "fewer than 20 posterior samples"
             )
         if out is not None:
             _write(Path(out), suffix, effects, order, names)
@@ -176,10 +176,10 @@ def command(
             from pysgrld.effects.picture import draw
 
             _, number = draw(Path(plot), effects, order, names)
-            largest = "the largest of " if number < len(order) else ""
+            shares = f"the {number} largest topics" if number < len(order) else "all topics"
             screen.note(
-                f"{plot}: differences of {plural(len(order), 'topic')}, shares of "
-                f"{largest}{number} (choose others with --topics)"
+                f"{plot}: differences of {plural(len(order), 'topic')}, shares of {shares} "
+                "(choose topics with --topics)"
             )
         spread = results.spread()
         if values["json"]:
@@ -304,7 +304,7 @@ def _show(
     )
     several = len(effects.compared) > len(effects.tests)
     of_factor = (
-        " p: p-value of a test that the share is the same at all values; *: the share differs."
+        " p: p-value of the test that all values have the same share; *: shares differ."
         if several
         else ""
     )
@@ -312,9 +312,9 @@ def _show(
     echo(
         fill(
             f"Intervals are valid for other {units} like these.{of_factor} Of all topics marked "
-            f"{sure}, at most 5 % are expected to be wrong.{omission} Shares of 'sgmc topics --by' "
-            "are less far apart: they are means of documents' proportions, which are estimates "
-            "near the common mean."
+            f"{sure}, at most 5 % are expected to be wrong.{omission} Shares of 'sgmc topics "
+            "--by' differ less, because they average the documents' proportions, which are "
+            "shrunk towards the common mean."
         )
     )
 
@@ -339,7 +339,7 @@ def _show_comparison(
                 {1: "more", -1: "less"}.get(topic.surely, ""),
             )
         )
-    echo(f"{comparison.column}: from {comparison.first} to {comparison.second}, % of a document")
+    echo(f"{comparison.column}: from {comparison.first} to {comparison.second}, topic shares in %")
     if not listed:
         echo("  no topic is surely more or less\n")
         return
@@ -382,8 +382,8 @@ def _show_factor(
             values.append([f"{100 * share:.1f}" for share in test.shares[i]])
     differing = sum(bool(test.differs[place[topic]]) for topic in order)
     echo(
-        f"{test.column}: {len(test.values)} values, % of a document; "
-        f"{differing} of {plural(len(order), 'topic')} {'differs' if differing == 1 else 'differ'}"
+        f"{test.column}: {len(test.values)} values, topic shares in %; {differing} of "
+        f"{plural(len(order), 'topic')} {'differs' if differing == 1 else 'differ'}"
     )
     if not rows:
         echo("  no topic differs\n")

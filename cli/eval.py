@@ -124,7 +124,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
             figures, shown = results.coherence(10), results.fitted.shown(0)
             if figures is None:
                 raise MissingInputError(
-                    f"{results.missing_corpus}, but coherence needs its documents"
+                    f"{results.missing_corpus}, so coherence cannot be computed"
                 )
             record["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
@@ -152,10 +152,10 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         )
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
-            raise UsageError(f"--{name} requires --corpus FILE, which it splits")
+            raise UsageError(f"--{name} requires --corpus FILE, the documents to be split")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"{as_typed(name)} requires --corpus FILE, which it describes")
+            raise UsageError(f"{as_typed(name)} requires --corpus FILE, the documents to be read")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence uses the training corpus; add --perplexity, or leave out the other "
@@ -172,8 +172,8 @@ def _score(
         for name in ("observed", "seed"):
             if name in values:
                 raise UsageError(
-                    f"--{name} does not apply to {results.path}: {results.fitted.kind} scores "
-                    "whole documents; leave it out"
+                    f"{results.path}: {results.fitted.kind} scores whole documents, so --{name} "
+                    f"does not apply; leave out --{name}"
                 )
     if "corpus" not in values and "observed_corpus" not in values:
         return score_own(results, chains)
@@ -218,7 +218,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     ]
     if scores.own_words is not None:
         own = _with_error(kind, scores.own_words.perplexity)
-        lines.append(("with own words", own, "also predicts that words of a document recur in it"))
+        lines.append(("with own words", own, "also expects a document to repeat its words"))
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
         lines.append(
@@ -242,7 +242,8 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         gap = scores.average.minus(other)
         side = "below" if gap < 0 else "above"
         echo(
-            f"{kind.show(abs(gap), gap.error)} {side} {titles[name]}, compared document by document"
+            f"{kind.show(abs(gap), gap.error)} {side} {titles[name]} (difference over the same "
+            "documents)"
         )
     if math.isfinite(scores.average.error):
         echo("±: standard error, because these documents are a sample")

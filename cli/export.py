@@ -49,7 +49,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 @plain(
     "--draw",
     "arviz: all; mallet: last; else mean",
-    "mean of all posterior samples, last: the current topics, or all kept samples",
+    "mean of all posterior samples; last: the current topics; all: every stored sample",
     parse=choice("mean", "last", "all"),
     metavar="mean|last|all",
 )

@@ -195,7 +195,9 @@ def command(
         results = open_run(name, number, reading, screen.warn, these=population == "these")
         layer_index = results.at(layer)
         if results.fitted.samples == 0:
-            screen.note(f"proportions are given the current topics, because {results.no_mean}")
+            screen.note(
+                f"proportions are computed with the current topics, because {results.no_mean}"
+            )
         if results.found_by(layer_index) is not None:
             screen.note(
                 f"{plural(len(results.chains), 'chain')}: each topic is the mean of the chains "

@@ -307,8 +307,8 @@ def reading_by_default() -> Iterator[None]:
         if "--" not in error.reason:
             raise
         raise CorpusError(
-            f"{error.reason}; this command does not have that option: give it to 'sgmc corpus "
-            "build', then give the folder that it writes",
+            f"{error.reason}; this command lacks that option: build the corpus with it ('sgmc "
+            "corpus build'), then give the folder of the corpus",
             error.path,
             error.line,
         ) from None
@@ -431,7 +431,7 @@ def population(function: Decorated) -> Decorated:
     return plain(
         "--population",
         "alike",
-        "intervals for other texts like these, or only for these documents",
+        "documents for which intervals are valid: other texts like these (alike), or only these",
         parse=choice("alike", "these"),
         metavar="alike|these",
     )(function)

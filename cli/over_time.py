@@ -60,8 +60,8 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
     echo()
     echo(
         fill(
-            f"Rises, falls: ratio of the probability in {names[-1]} to that in {names[0]}, listed "
-            f"if its interval excludes 1. {title}"
+            f"Rises, falls: the word's probability in {names[-1]} divided by its probability in "
+            f"{names[0]}, listed if the interval excludes 1. {title}"
         )
     )
 

@@ -210,7 +210,9 @@ class Screen(logging.Handler):
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
-        self._line("refining", f"{line} (for intervals; Ctrl-C keeps the topics above)")
+        self._line(
+            "refining", f"{line} (adds intervals; Ctrl-C ends it and keeps the topics above)"
+        )
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Print an evaluation, given as a record (line) of ``metrics.jsonl``."""

@@ -47,8 +47,8 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
         from pysgrld.chain.mpi import Ranks
     except ModuleNotFoundError:
         raise LaunchError(
-            "--mpi needs mpi4py: pip install mpi4py to use the MPI library of this machine, or pip "
-            "install mpi4py mpich to install one, too"
+            "--mpi needs the package mpi4py: pip install mpi4py; if this machine has no MPI "
+            "library, pip install mpi4py mpich"
         ) from None
     from pysgrld.run.machine import threads as allowed
 

@@ -70,7 +70,7 @@ Examples:
 @plain(
     "--cluster",
     "documents are independent",
-    "column with the source of each document, whose documents are not independent",
+    "column with the source (author, book) of documents that are not independent",
     parse=str,
     metavar="COLUMN",
 )
@@ -97,11 +97,19 @@ Examples:
 )
 @plain("--labels", "RUN/labels.json", "file of topic names by number", parse=str, metavar="FILE")
 @plain("--title", "the corpus", "title of the page", parse=str, metavar="TEXT")
-@plain("--noun", "documents", "word for a document, such as chapters", parse=str, metavar="NOUNS")
+@plain(
+    "--noun",
+    "documents",
+    "what documents are called on the page, such as chapters",
+    parse=str,
+    metavar="NOUNS",
+)
 @plain("--documents", "2 MB of them", "number of documents shown", parse=integer(0), metavar="N")
 @flag("--no-text", "omit texts and words of documents")
 @word_order
-@plain("--lookup", "200000", "number of words that can be looked up", parse=integer(1), metavar="N")
+@plain(
+    "--lookup", "200000", "number of words in the page's word search", parse=integer(1), metavar="N"
+)
 @layer
 @population
 @plain("--json", "none", "also write all facts as JSON", parse=str, metavar="FILE")

@@ -37,8 +37,8 @@ _INSTEAD = {
     "chain-id": "--chains N trains N chains of each remaining setting",
     "iterations": "--epochs E sets the length of the last round",
     "resume": "repeat the same command to resume a search, or begin a new one with another --out",
-    "corpus-size": "a search reads a stored corpus, whose size is known; leave it out",
-    "shuffle-buffer": "a search reads a stored corpus in random order; leave it out",
+    "corpus-size": "a search knows the size of its stored corpus; leave out this option",
+    "shuffle-buffer": "a search reads its stored corpus in random order; leave out this option",
 }
 _WITHOUT = ("topics", "out", *_INSTEAD)
 _SEARCH = "Search"

@@ -148,7 +148,7 @@ def merged(records: Sequence[Mapping[str, Any]]) -> str:
     score = score_in(records[0])
     unigram, form = records[0][score.unigram], f",.{score.decimals}f"
     if unigram is None:
-        return f"{line}{speed(sum(r['tokens_per_second'] for r in records))}, nothing held out"
+        return f"{line}{speed(sum(r['tokens_per_second'] for r in records))}, no held-out documents"
     averaged = all(r[score.name] for r in records)
     values = [r[score.name if averaged else score.point] for r in records]
     values = [value for value in values if value is not None]

@@ -159,7 +159,7 @@ Examples:
 )
 @plain(
     "--restarts",
-    "20; train: as long as it makes progress",
+    "20; train: no limit while training makes progress",
     "maximum number of times a job returns to the queue",
     parse=integer(0, 1000),
     metavar="N",
@@ -329,8 +329,9 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     if len(corpus) > 1 or not is_stored(Path(corpus[0])):
         if ranks > 1:
             yield (
-                f"{corpus[0]}: is not a stored corpus, so one of {ranks} processes would read it "
-                "while the others wait; run 'sgmc corpus build' before, and give its folder"
+                f"{corpus[0]}: is not a stored corpus, so one of {ranks} processes has to read "
+                "it while the others wait; build it first with 'sgmc corpus build', and give "
+                "the folder of the corpus"
             )
         return
     request = Request(corpus, Choices({"threads": job.cpus, **typed}))
@@ -338,9 +339,9 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
         needs = estimate(request, screen, ranks)
         if needs.threads > needs.useful_threads:
             yield (
-                f"--cpus {job.cpus}: {plural(needs.useful_threads, 'processor')} per process are "
-                f"enough for {needs.minibatch:,} documents in each iteration; give fewer, or "
-                f"--minibatch {needs.enough_documents}"
+                f"--cpus {job.cpus}: {needs.minibatch:,} documents in each iteration keep only "
+                f"{plural(needs.useful_threads, 'processor')} per process busy; give fewer "
+                f"--cpus, or --minibatch {needs.enough_documents}"
             )
         allowed, here = _bytes(job.memory), needs.bytes * (job.ranks or 1)
         if allowed is not None and here > allowed:

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 #: Explanation of the column "found", printed below a table of several chains' topics.
 FOUND = (
-    "Found: number of chains that have the topic. A topic found in 4 of 4 chains is in about "
-    "19 of 20 further chains; 3 of 4: 4 in 5; 2 of 4: 1 in 3. Weight and words are means "
-    "over these chains."
+    "Found: number of chains that have the topic. Chance that a further chain has it, too: 95 % "
+    "if 4 of 4 chains have it, 80 % if 3 of 4, 33 % if 2 of 4. Weight and words are means over "
+    "these chains."
 )
 #: Explanation of the numbers in brackets that follow words with a low effective sample size.
 ROUGH = (
-    "In brackets: effective sample size of a word if it is below 100; its interval is wider "
-    "because of it."
+    "In brackets: effective sample size of a word, if below 100; a low value widens the word's "
+    "interval."
 )
 #: Explanation of the column "NPMI".
 COHERENCE = (
@@ -99,14 +99,13 @@ Examples:
 @word_order
 @flag("--all", "show all topics, not only a screenful of the greatest")
 @layer
-@flag("--tree", "for a deep model: topics of all layers, each below the topics that use it")
+@flag("--tree", "for a deep model: topics of all layers as a tree")
 @flag("--intervals", "add a 90 % interval of each word's probability, in percent")
 @flag("--names", "also name topics that have no name in labels.json of the run")
 @plain(
     "--name-with",
     "none",
-    "run COMMAND for each topic with its words and titles as input, and store the line that it "
-    "prints as the topic's name",
+    "command that reads a topic's words and titles, and prints a name for it; run for each topic",
     parse=str,
     metavar="COMMAND",
 )
@@ -128,8 +127,8 @@ Examples:
 @plain(
     "--like",
     "none",
-    "documents whose topic proportions are most similar to those of the document with this id, "
-    "as many as --documents says [10]",
+    "documents most similar to the document with this id, by topic proportions; --documents "
+    "sets their number [10]",
     parse=str,
     metavar="ID",
 )
@@ -146,7 +145,7 @@ Examples:
 @plain(
     "--cluster",
     "documents are independent",
-    "with --by or --along: column with the source of each document, whose documents are not "
+    "with --by or --along: column with the source (author, book) of documents that are not "
     "independent",
     parse=str,
     metavar="COLUMN",

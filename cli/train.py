@@ -22,7 +22,7 @@ SETTINGS = {
     "forget": Option(
         integer(1),
         "never",
-        "--from: number of new documents after which half of RUN's documents are dropped",
+        "--from: number of new documents after which half of the old documents are dropped",
         "Run",
         metavar="N",
         setting=True,

@@ -278,7 +278,7 @@ SAMPLES = {
             ("a file compressed by lz4, compress or snappy", "lz4"),
             ("sound or a film", "film"),
             ("a calendar or a list of contacts (.ics, .vcf)", "contacts"),
-            ("a list of PubMed as abstracts or summaries", "abstracts"),
+            ("a PubMed list of abstracts or summaries", "abstracts"),
             ("text annotated with grammar", "annotated"),
             ("RDF (Turtle, N-Triples)", "Turtle"),
             ("extracted features of HathiTrust", "HathiTrust"),
@@ -287,7 +287,7 @@ SAMPLES = {
             ("a table of R with blanks between columns", "blanks between columns of R"),
             ("a table in Markdown", "Markdown"),
             ("XML or SGML", "XML"),
-            ("a page of articles of Nexis", "articles_of_Nexis"),
+            ("a Nexis web page of articles", "articles_of_Nexis"),
         )
     },
     "MediaWiki XML": (

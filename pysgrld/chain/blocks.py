@@ -117,8 +117,9 @@ class BlockChain(Chain):
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
-                f"minibatch noise: the variance of topics is {noise:.3g} times the variance "
-                f"without minibatches, and about {wider(noise):.2g} times that of the posterior",
+                f"minibatch noise multiplies the variance of topics by {noise:.3g} compared "
+                f"with training without minibatches, and by about {wider(noise):.2g} compared "
+                "with the posterior",
                 Severity.DETAIL,
             )
             if noise <= QUIET and not self._followed:
@@ -126,8 +127,8 @@ class BlockChain(Chain):
                 if self._followed is not None:  # The model offers a Gibbs refinement.
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
-                    "minibatch noise is small, but topic means may be off by more than the "
-                    f"width of the posterior; for credible intervals, use {exact}",
+                    "minibatch noise is small, but average topics may be biased by more than "
+                    f"the width of a credible interval; for credible intervals, use {exact}",
                     Severity.WARNING,
                 )
         # Euler steps of mirrored Langevin are stable if h (V eta + N_k) is below 4, because the
@@ -137,7 +138,7 @@ class BlockChain(Chain):
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
             yield Message(
-                f"steps of {self.sampler.name} are unstable: the step size times (words x eta + "
+                f"{self.sampler.name} is unstable at this step size: step size x (words x eta + "
                 f"mean tokens per topic) is {stiff:.3g}, but must be below 4; use a smaller "
                 "--step-size",
                 Severity.WARNING,

@@ -387,8 +387,8 @@ def refuse_launch(started: Launch) -> None:
     """
     if started.size > 1:
         raise UsageError(
-            f"all {started.size} processes of an MPI launch run the same command; give --mpi to "
-            "train one chain on all processes, or give each process its own --chain-id and --out"
+            f"{started.size} MPI processes run the same command; give --mpi to train one chain "
+            "on all processes, or give each process its own --chain-id and --out"
         )
 
 
@@ -413,6 +413,6 @@ def check_launch(started: Launch, size: int, library: str) -> None:
     if started.size != size:
         raise LaunchError(
             f"--mpi: the launcher started {started.size} processes, but the MPI library "
-            f"({library}) sees {size}; use the mpiexec of that library, or 'srun --mpi=pmi2' or "
-            "'srun --mpi=pmix', depending on how it was built"
+            f"({library}) sees {size}; launch with the mpiexec of that library, or with 'srun "
+            "--mpi=pmi2' or 'srun --mpi=pmix', whichever it supports"
         )

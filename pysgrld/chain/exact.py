@@ -491,7 +491,9 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
         return None
     plan = arrays[_PLAN]
     if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
-        raise CheckpointError(f"array {_PLAN!r} of the checkpoint has invalid numbers of sweeps")
+        raise CheckpointError(
+            f"array {_PLAN!r} of the checkpoint is not a valid plan of Gibbs sweeps"
+        )
     return ExactPlan(*plan.tolist())
 
 

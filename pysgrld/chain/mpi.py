@@ -106,9 +106,9 @@ class Ranks(Communicator):
             other = [self.names[r] for r in range(self.size) if digests[r] != digests[0]]
             self._over = True
             raise DisagreementError(
-                f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} different topics than "
-                "rank 0, because of a faulty memory or processor; exclude that node, and run the "
-                "same command again (the last checkpoint is undamaged)"
+                f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} different topics "
+                "than rank 0, because memory or a processor is faulty; exclude the machine "
+                "concerned, and run the same command again (the last checkpoint is undamaged)"
             )
         return met
 

@@ -107,8 +107,8 @@ class WordSpread:
         stored = arrays.get(name, state[name])
         if stored.ndim != 3 or len(stored) > REPLICATES:
             raise CheckpointError(
-                f"array {name!r} of the checkpoint has shape {stored.shape}, but must have three "
-                f"axes and at most {REPLICATES} replicates"
+                f"array {name!r} of the checkpoint has shape {stored.shape}, but must have "
+                f"three axes, the first with at most {REPLICATES} entries"
             )
         state[name] = np.empty((len(stored), *self.words.shape), np.float32)
         put_back(state, arrays)

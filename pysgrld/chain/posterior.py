@@ -281,7 +281,8 @@ class Posterior:
             put_back({SUMS + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
-                f"the checkpoint counts {self.samples} samples, but lists {len(history)} of them"
+                f"the checkpoint records {self.samples} samples, but has the scores of "
+                f"{len(history)}"
             )
         self._history = array("d", state[HISTORY].tolist())
         self.score = self._history[-1] if self._history else math.nan

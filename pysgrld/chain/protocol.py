@@ -104,7 +104,9 @@ class Chain(ABC):
             If this chain cannot start from given topics.
         """
         del topics, tokens
-        raise UsageError("topics of this model cannot be continued on a larger corpus")
+        raise UsageError(
+            "this model cannot continue its topics on a larger corpus; train a new run"
+        )
 
     def next_batch(self) -> Minibatch | None:
         """Return the documents of the next iteration, or None at the end of the stream."""

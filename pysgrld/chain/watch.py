@@ -67,9 +67,9 @@ class Watch:
             waited = time.monotonic() - since
             if self.timeout is not None and waited > self.timeout:
                 self._say(
-                    f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks: one of "
-                    "them has died or hangs (--set rank-timeout); run the same command again to "
-                    "resume from the last checkpoint"
+                    f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks, of "
+                    "which one has died or hangs; run the same command again to resume from the "
+                    "last checkpoint (--set rank-timeout sets the waiting time)"
                 )
                 self._end(GIVEN_UP)
                 return

@@ -81,6 +81,6 @@ def check_lengths(
     if len(lengths) and lengths[longest] > most:
         number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
-            f"{subject} {number} has {lengths[longest]:,} tokens, but the maximum is {most:,} with "
-            f"{kept_sweeps} kept sweeps; split the document"
+            f"{subject} {number} has {lengths[longest]:,} tokens, but may have at most {most:,} "
+            f"if {kept_sweeps} sweeps are counted; split the document"
         )

@@ -324,15 +324,14 @@ def texts_of_folder(folder: Path) -> Folder:
     if not files and not tables:
         has = f" (only {listed_others})" if listed_others else ""
         raise MissingInputError(
-            f"{folder}: the folder has no texts (.txt, .html, .docx, .pdf, .eml) or tables (.csv, "
-            f".jsonl, .parquet){has}, and is not a corpus built by sgmc; give the names of the "
-            "files to read"
+            f"{folder}: contains no texts (.txt, .html, .docx, .pdf, .eml), no tables (.csv, "
+            f".jsonl, .parquet) and no corpus built by sgmc{has}; name the files to read"
         )
     of_tables = not files
     files = files or tables
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
-    where = f" in it and {plural(below, 'folder')} below" if below else ""
+    where = f" in this folder and in {plural(below, 'folder')} below it" if below else ""
     meaning = "a table with one document per row" if of_tables else "a document"
     if is_slack:
         meaning = "one day of messages of a Slack export; each message is a document"

@@ -308,8 +308,8 @@ class OnePass:
         """
         if t != self._next:
             raise ValueError(
-                f"iteration {t} cannot be read now, because a stream is read in order and the "
-                f"next iteration is {self._next}"
+                f"iteration {t} cannot be read now, because a stream is read in order; the next "
+                f"iteration is {self._next}"
             )
         drawn = self._draw()
         if not drawn:

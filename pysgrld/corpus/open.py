@@ -459,7 +459,7 @@ class CorpusBuilder:
             left_out = counts[1][choice.by == RULES.index("numbers")].sum()
             is_most = left_out > MOSTLY * counts[1].sum()
             self.log(
-                f"{plural(numbers, 'different number')} removed from the vocabulary"
+                f"{plural(numbers, 'word with digits', 'words with digits')} removed from the vocabulary"
                 + (", except years" if rules.numbers == "years" else "")
                 + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,
@@ -572,8 +572,8 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         if lexicon.match is not None:  # Stop words count as unknown words, too.
             n_words = plural(len(lexicon.match), "word")
             where = (
-                f"among the {n_words} of the run's vocabulary, which has no stop words or "
-                "rare words"
+                f"among the {n_words} of the run's vocabulary (stop words and rare words are "
+                "not part of it)"
             )
         lexicon.log(f"{lexicon.unknown:,} of {total} {IGNORED}{where}")
 

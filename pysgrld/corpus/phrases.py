@@ -146,8 +146,8 @@ def _pairs(
         )
     if (lacking := pairs.lacking) >= EXACT_ENOUGH:
         log(
-            f"there are more than {MOST_PAIRS:,} different pairs of words; rare pairs were "
-            f"dropped, so counts may be too small by up to {lacking:,}",
+            f"the texts have more than {MOST_PAIRS:,} different pairs of words, so rare pairs "
+            f"were dropped; counts may be too small by up to {lacking:,}",
             Severity.WARNING,
         )
     seen = words.words()

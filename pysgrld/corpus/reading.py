@@ -418,7 +418,7 @@ def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
         ) from None
     if compiled.groups > 1:
         raise UsageError(
-            f"--token-pattern {pattern!r} has {compiled.groups} groups; only the group of the "
-            "token may capture: write the others as (?:...)"
+            f"--token-pattern {pattern!r} has {compiled.groups} groups, but only one group may "
+            "capture the token; write the others as (?:...)"
         )
     return compiled

@@ -152,21 +152,21 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
         raise UsageError("--shard: standard input cannot be split into shards; give files")
     if options.vocab is None:
         raise UsageError(
-            "--shard needs --vocab FILE, because no shard contains all words; build a corpus "
-            "from some of the files ('sgmc corpus build SOME_FILES -o small'), then give --vocab "
-            "small/vocab.txt"
+            "--shard needs --vocab FILE, because no shard contains all words; use the "
+            "vocabulary of a smaller corpus: 'sgmc corpus build SOME_FILES -o small', then "
+            "--vocab small/vocab.txt"
         )
     whole = ("min_df", options.min_df), ("max_df", options.max_df), ("max_vocab", options.max_vocab)
     for name, value in whole:
         if value is not None:
             raise UsageError(
-                f"--shard: --{name.replace('_', '-')} needs the counts of all documents; give it "
-                "when you build the vocabulary for --vocab instead"
+                f"--shard: --{name.replace('_', '-')} needs the counts of all documents; leave "
+                "it out, and give it when you build the vocabulary for --vocab"
             )
     if options.metadata is not None and options.id_field is None:
         raise UsageError(
-            "--shard: a shard cannot match rows of --metadata by their order; add a column of "
-            "ids, and name it with --id-field"
+            "--shard: rows of --metadata cannot be matched to documents by order; add an id "
+            "column, and name it with --id-field"
         )
     if n_shards > len(inputs):
         raise UsageError(
@@ -241,9 +241,9 @@ def merge(place: Path, listener: Listener) -> Corpus:
     gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]
     if gone:
         raise MissingInputError(
-            f"{folder}: lacks {plural(len(gone), 'shard')} of {size}: {listed(gone)}; repeat the "
-            f"command of the other shards with --shard {gone[0]}/{size} and so on "
-            f"(in a SLURM array: --array={listed(gone)})"
+            f"{folder}: lacks {plural(len(gone), 'shard')} of {size}: {listed(gone)}; build the "
+            f"missing shards with --shard {gone[0]}/{size} and so on (in a SLURM array: "
+            f"--array={listed(gone)})"
         )
     parts = [Corpus.open(folder / name) for name in names]
     for name, part in zip(names, parts, strict=True):

@@ -84,8 +84,8 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
         kind = "date" if dates else "number"
         value_text = "no value" if values[first] is None else repr(str(values[first])[:40])
         raise CorpusError(
-            f"{plural(len(bad), 'document')} without a {kind} in {slicing.field!r} cannot be "
-            f"assigned to a time slice; the first is {ids(first)}, with {value_text}; add the "
+            f"the time slice of {plural(len(bad), 'document')} is unknown, because "
+            f"{slicing.field!r} has no {kind} (first: {ids(first)}, with {value_text}); add the "
             "values, or skip such records with --on-bad-document skip"
         )
     begins = numbers_of(slicing.begins, dates=dates)
@@ -151,17 +151,17 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
             number, time = np.isnan(numbers), np.isnan(times)
             if number.all() and time.all():
                 raise CorpusError(
-                    f"--time {field}: its values are neither numbers nor dates such as 1987 or "
-                    f"1987-06-30: {str(present[0])[:40]!r}; give the notation of all values with "
-                    "--date-format, such as %d/%m/%Y"
+                    f"--time {field}: values such as {str(present[0])[:40]!r} are neither "
+                    "numbers nor dates like 1987-06-30; give their notation with --date-format, "
+                    "such as %d/%m/%Y"
                 )
             noun, bad = "date", int(np.flatnonzero(time)[0])
             if number.sum() < time.sum():
                 noun, bad = "number", int(np.flatnonzero(number)[0])
             raise CorpusError(
                 f"--time {field}: {str(present[bad])[:40]!r} is not a {noun} such as "
-                f"{'1987' if noun == 'number' else '1987-06-30'}; correct it, or give the "
-                "notation of all values with --date-format, such as %d/%m/%Y"
+                f"{'1987' if noun == 'number' else '1987-06-30'}; correct the value, or give "
+                "the notation of all values with --date-format, such as %d/%m/%Y"
             )
     if isinstance(by, int):
         return _of_equal_size(field, by, np.sort(numbers), dates=dates)
@@ -231,6 +231,6 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
 def _check_number(field: str, number: int, which: str) -> None:
     if number > MOST_SLICES:
         raise UsageError(
-            f"--time {field}: {number:,} slices {which} are more than the maximum of "
-            f"{MOST_SLICES:,}; give --slices a longer unit, or a number of slices"
+            f"--time {field}: there are {number:,} slices {which}, but the maximum is "
+            f"{MOST_SLICES:,}; give --slices a longer unit or a number of slices"
         )

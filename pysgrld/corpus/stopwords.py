@@ -217,12 +217,12 @@ _AT_BLANKS = "only at spaces, so whole phrases count as words"
 #: tokeniser splits the text, and the value of ``--segment`` that splits it better, or "". A script is
 #: named by the first word of the Unicode names of its letters.
 _SCRIPTS = {
-    "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
-    "CJK": (
-        "Chinese",
-        "into overlapping pairs of characters, many of which are not words",
-        "chinese",
+    "HIRAGANA": (
+        "Japanese",
+        "between scripts, with kanji as overlapping pairs of characters",
+        "japanese",
     ),
+    "CJK": ("Chinese", "into overlapping pairs of characters, often not words", "chinese"),
     "HANGUL": ("Korean", "at spaces, so endings stay attached to the words", "korean"),
     "THAI": ("Thai", _AT_BLANKS, "thai"),
     "LAO": ("Lao", _AT_BLANKS, ""),

@@ -381,7 +381,7 @@ class Corpus:
         begins = np.zeros(len(indices) + 1, bool)
         begins[block.indptr] = True
         if (indices[1:] <= indices[:-1])[~begins[1:-1]].any():
-            return "indices", "does not increase within a document"
+            return "indices", "has unsorted or repeated word ids within a document"
         return None
 
     def lengths(self) -> Int64s:

@@ -107,8 +107,8 @@ def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
     least = ids[order[0]]
     if least > 1 or any(ids[place] != least + i for i, place in enumerate(order)):
         raise CorpusError(
-            f"the word ids must be {least} to {least + len(ids) - 1}, each once, but some are "
-            "missing or occur twice; correct them, or give one word per line without ids",
+            f"the word ids must be the numbers {least} to {least + len(ids) - 1} without gaps "
+            "or repetitions; correct the ids, or give one word per line without ids",
             path,
         )
     return [lines[place] for place in order]

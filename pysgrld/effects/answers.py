@@ -428,14 +428,12 @@ def effects_of(
     layer = results.at(request.layer)
     if results.fitted.signed:
         raise UsageError(
-            f"{results.path}: effects need the topic shares of documents, but topics of this "
-            "model are directions and have none; use another model"
+            f"{results.path}: this model has no topic shares of documents, so effects cannot be "
+            "estimated; use another model"
         )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(
-            f"{results.missing_corpus}, but effects are estimated from its documents"
-        )
+        raise MissingInputError(f"{results.missing_corpus}, so effects cannot be estimated")
     rows = np.arange(corpus.documents)
     topics = results.fitted.shown(layer)
     return estimated(

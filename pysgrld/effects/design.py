@@ -157,11 +157,13 @@ class Design:
         if reference is not None and not any(reference in self.grid(c) for c in categories):
             values = [level[:_SHOWN] for column in categories for level in self.grid(column)]
             available = (
-                f"the values are {', '.join(values[:20])}" if values else "it has no category"
+                f"the values are {', '.join(values[:20])}"
+                if values
+                else ("the formula has no category")
             )
             raise UsageError(
-                f"reference {reference[:_SHOWN]!r} is not a value of a category of the formula; "
-                f"{available}"
+                f"reference {reference[:_SHOWN]!r} is not a value of a category column in the "
+                f"formula; {available}"
             )
         pairs = []
         for column in self.columns:
@@ -220,7 +222,7 @@ class Design:
         """Return the prediction at a value that the user typed."""
         if column not in self.columns:
             raise UsageError(
-                f"contrast {column[:_SHOWN]!r}: this is not a column of the formula, which has "
+                f"contrast {column[:_SHOWN]!r}: the formula has no such column; its columns are "
                 f"{', '.join(self.columns)}"
             )
         if not self.is_number(column):
@@ -335,8 +337,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
             factors = [str(factor) for term in parsed for factor in term.factors]
         else:
             raise ValueError(
-                "it has a left side, but topics are always on the left; leave out the left side, "
-                "and choose topics with --topics"
+                "the left side is always the topics; leave it out, and choose topics with --topics"
             )
         columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
     for name in columns:

@@ -159,13 +159,14 @@ def _corpus_of(results: Results) -> Corpus:
     """Return the training corpus of a run; raise an error if the run's topics have no shares."""
     if results.fitted.signed:
         raise UsageError(
-            f"{results.path}: latest documents are compared by their topic shares, but topics of "
-            "this model are directions and have none; use another model"
+            f"{results.path}: this model has no topic shares of documents, so the latest "
+            "documents cannot be compared with earlier ones; use another model"
         )
     corpus = results.training_corpus()
     if corpus is None:
         raise MissingInputError(
-            f"{results.missing_corpus}, but its latest documents are compared with the earlier ones"
+            f"{results.missing_corpus}, so the latest documents cannot be compared with earlier "
+            "ones"
         )
     return corpus
 

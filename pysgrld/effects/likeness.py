@@ -58,17 +58,18 @@ class SourceLikeness(NamedTuple):
         factor = f"too narrow by a factor of {self.design_effect**0.5:.1f}"
         if self.column is None:
             return (
-                f"neighbouring documents of the corpus are similar, so intervals are {factor} "
-                "or more; name a column with the source of each document: --cluster COLUMN"
+                f"intervals are {factor} or more, because neighbouring documents are similar; "
+                "name a column with the source of each document: --cluster COLUMN"
             )
         advice = f"give --cluster {self.column}"
         if not self.can_cluster:
             advice = (
-                f"--cluster {self.column} cannot correct this, because too few values are compared"
+                f"--cluster {self.column} cannot correct this, because the compared documents "
+                f"have too few values of {self.column}"
             )
         return (
-            f"documents with the same {self.column} are similar, so intervals for other "
-            f"documents are {factor}; {advice}"
+            f"intervals for other documents are {factor}, because documents with the same "
+            f"{self.column} are similar; {advice}"
         )
 
 

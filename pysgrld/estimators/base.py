@@ -45,7 +45,7 @@ _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
-_PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
+_PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter (in minibatches)"}
 #: Types of parameters in docstrings, by the placeholder that stands for the value in the help text.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
@@ -301,9 +301,9 @@ class Estimator(ABC):
         for name, value in self._spelled_parameters().items():
             if before.get(name, value) != value:
                 raise UsageError(
-                    f"{name}: was {before[name]} when training began, and is {value}: partial_fit "
-                    "continues the same chain, so parameters cannot change. Set it back, or "
-                    "start again with fit or a clone"
+                    f"{name}: was {before[name]} when training began, and is now {value}, but "
+                    "partial_fit cannot change the parameters of its chain; set the old value, "
+                    "or start again with fit or a clone"
                 )
 
 

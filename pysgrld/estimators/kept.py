@@ -343,8 +343,8 @@ class KeptModel(Framed):
         layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
             raise UsageError(
-                "effects need the topic shares of documents, but topics of this model are "
-                "directions and have none; use another model"
+                "this model has no topic shares of documents, so effects cannot be estimated; "
+                "use another model"
             )
         columns = {str(name): _with_days(list(data[name])) for name in data}
         for name, values in columns.items():

@@ -190,8 +190,8 @@ class TopicModel(TopicTables, Transformer):
         if len(usable) == 0:
             if vocabulary is not None and tokens_in(X) is not None:
                 raise UsageError(
-                    "no document has a word of vocabulary; tokens must be spelled as there, capital "
-                    "letters included"
+                    "no document has a word of vocabulary; check the spelling of tokens, "
+                    "including capital letters"
                 )
             raise UsageError("X has no counts: every document is empty")
         # Hold documents out, or else choose training documents. Their score decides when training
@@ -206,8 +206,8 @@ class TopicModel(TopicTables, Transformer):
             watched = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             if len(watched.observed) == 0:
                 raise UsageError(
-                    "no document has two tokens, so the end of training cannot be determined; "
-                    "give max_iter"
+                    "no document has two tokens, so no score can decide when training "
+                    "ends; give max_iter"
                 )
         if size:
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
@@ -258,9 +258,9 @@ class TopicModel(TopicTables, Transformer):
             most = chain.step - posterior.every
             less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
             warnings.warn(
-                f"max_iter={chain.step} ends before the first posterior sample, which is taken at "
-                f"iteration {posterior.first} (burn_in is {posterior.burn_in}), so components_ "
-                f"and {model.score.name}_ are from a single draw; set max_iter to at least "
+                f"max_iter={chain.step} ends before the first posterior sample at iteration "
+                f"{posterior.first} (burn_in is {posterior.burn_in}), so components_ and "
+                f"{model.score.name}_ are from a single draw; set max_iter to at least "
                 f"{posterior.first}, better to ten times that number{less}",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -280,8 +280,8 @@ class TopicModel(TopicTables, Transformer):
             isinstance(word, str) for _, words_of_topic in seeds for word in words_of_topic
         ):
             raise UsageError(
-                "seed_words has words, but X has none; give texts, a DataFrame whose columns are "
-                "words, or column numbers as seeds"
+                "seed_words has words, but X has only counts; give texts, a DataFrame with "
+                "words as columns, or column numbers as seeds"
             )
         vocabulary_of_model = [str(i) for i in range(words)] if names is None else names.tolist()
         if line := unknown_seeds(seeds, vocabulary_of_model):

@@ -227,9 +227,9 @@ def known_documents(
         return None
     if vocabulary is None:
         raise UsageError(
-            "X has texts, but the model has no words; fit it to texts or to a DataFrame whose "
-            "columns are words, or give vocabulary to fit, or give counts of the same columns as "
-            "in fit"
+            "X has texts, but the model knows no words; fit the model to texts, to a DataFrame "
+            "with words as columns, or with vocabulary; or give X as counts with the columns of "
+            "fit"
         )
     if texts is None:
         return counted_tokens(tokens or [], vocabulary, log)
@@ -318,8 +318,8 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
                 )
             if not (_is_whole(often) and 0 <= int(often) < 2**31):
                 raise UsageError(
-                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers "
-                    "from 0 to 2147483647, which weights such as tf-idf are not"
+                    f"X[{position}] has the pair ({word}, {often}): counts must be whole "
+                    "numbers from 0 to 2147483647; weights such as tf-idf are not counts"
                 )
             row[int(word)] += int(often)
         if max(row.values(), default=0) >= 2**31:

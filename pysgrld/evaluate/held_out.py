@@ -103,8 +103,8 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     arrays = [(part.indptr, part.indices, part.counts) for part in (observed, held_out)]
     if observed.tokens and all(map(np.array_equal, *arrays)):
         raise CorpusError(
-            "the observed and the held-out corpus are the same, so nothing can be predicted; "
-            "give the two parts of a split"
+            "the observed and the held-out corpus are the same; give two different parts of the "
+            "same documents"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
     ids = np.flatnonzero(keep).astype(np.int64)

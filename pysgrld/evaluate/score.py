@@ -106,8 +106,8 @@ class Score:
             return ""
         return (
             "topics predict no better than word frequencies alone (perplexity "
-            f"{self.show(now)}, word frequencies {self.show(before)}); there may be too few "
-            "documents, or they may be too long (--chunk 500)"
+            f"{self.show(now)}, word frequencies {self.show(before)}); give more documents, or "
+            "split long documents (--chunk 500)"
         )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:

@@ -67,18 +67,19 @@ EXPERIMENTS: dict[str, Experiment] = {
         "dlda_curves:table1",
         "perplexity of deep LDA on 20News: four samplers, one to three layers, and ours",
         f"{_DLDA}, Table 1 and Figure 1 (a)",
-        "Gibbs over the whole corpus is best and gains with every layer; TLASGR is within a few "
-        "points of it, TLFSGR slightly above, SGRLD above that.",
-        "a folder with the authors' matrix: docword.NAME.train.txt, docword.NAME.test-observed.txt "
-        "and docword.NAME.test-heldout.txt, each perhaps .gz, and vocab.NAME.txt",
+        "Gibbs over the whole corpus has the lowest perplexity and improves with every layer. "
+        "TLASGR is within a few points of Gibbs, TLFSGR is slightly worse, and SGRLD is worst.",
+        "a folder with the authors' matrix: docword.NAME.train.txt, "
+        "docword.NAME.test-observed.txt, docword.NAME.test-heldout.txt (each also as .gz) and "
+        "vocab.NAME.txt",
         ("rows", "seeds", "seconds"),
     ),
     "dlda-wikipedia": Experiment(
         "dlda_curves:wikipedia",
         "perplexity of deep LDA on Wikipedia: four samplers, one to three layers",
         f"{_DLDA}, Table 1 and Figure 1 (c)",
-        "TLASGR is lowest and gains with a second layer, TLFSGR is two to four points above, SGRLD gains "
-        "least; Gibbs over the whole corpus is slow to begin with.",
+        "TLASGR has the lowest perplexity and improves with a second layer; TLFSGR is two to "
+        "four points worse. SGRLD improves least, and Gibbs over the whole corpus starts slowly.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
@@ -86,16 +87,16 @@ EXPERIMENTS: dict[str, Experiment] = {
         "dlda_curves:rates",
         "how long the steps of TLASGR are in each of three layers",
         f"{_DLDA}, Figure 2",
-        "Higher layers prefer longer steps, larger corpora shorter ones, and how layers differ "
-        "depends on the corpus.",
-        f"the folder of dlda-table1, or {_PARTS}",
+        "Higher layers prefer longer steps, and larger corpora prefer shorter steps. The "
+        "difference between layers depends on the corpus.",
+        f"the folder of the experiment dlda-table1, or {_PARTS}",
     ),
     "dlda-mnist": Experiment(
         "dlda_mnist:run",
         "what three layers learn of handwritten digits: TLFSGR and TLASGR",
         f"{_DLDA}, Figure 3",
-        "After one epoch the atoms of all layers are meaningful with TLASGR, whose steps adapt to "
-        "each layer; with TLFSGR those of layers 2 and 3 have hardly moved.",
+        "With TLASGR, whose steps adapt to each layer, the atoms of all layers are meaningful "
+        "after one epoch. With TLFSGR, the atoms of layers 2 and 3 have hardly moved.",
         "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
     ),
     "sgrld-fig1": Experiment(
@@ -116,7 +117,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sgrld-wikipedia": Experiment(
         "lda_curves:sgrld_wikipedia",
-        "Wikipedia online: SGRLD, OVB, HSVG as published; every sampler at its default",
+        "Wikipedia online: SGRLD, OVB, HSVG as published; all samplers with defaults",
         f"{_SGRLD}, Figure 2 (b)",
         "HSVG is better than OVB, and SGRLD is a substantial improvement on both.",
         _PARTS,
@@ -140,13 +141,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         "lda_curves:scir_lda",
         "Wikipedia online: SCIR and SGRLD, as published and with one prior",
         f"{_SCIR}, Figure 3 (a)",
-        "SCIR keeps descending past where SGRLD begins to converge.",
+        "SCIR still improves when SGRLD begins to converge.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
     "scir-dpmm": Experiment(
         "scir_dpmm:run",
-        "web users in a Dirichlet-process mixture: Gibbs, SCIR, SGRLD, and as released",
+        "Dirichlet-process mixture of web users: Gibbs, SCIR, SGRLD, released settings",
         f"{_SCIR}, Figure 3 (b)",
         "SCIR converges to a lower score with less spread; SGRLD gets worse in the end, and proposes "
         "many more clusters than are needed.",
@@ -157,13 +158,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         "mld_tv:run",
         "total variation of mirrored Langevin and SGRLD on a sparse Dirichlet",
         f"{_SMLD}, section 5.1, Figure 1 (a), and appendix H.1",
-        "The law of mirrored Langevin (MLD) comes closer to the posterior, and sooner, than that of "
-        "SGRLD, whatever the step; in categories with few counts by even more.",
+        "At every step size, draws of mirrored Langevin (MLD) approach the posterior sooner and "
+        "more closely than draws of SGRLD, above all in categories with few counts.",
         options=("seeds",),
     ),
     "mld-noise": Experiment(
         "mld_noise:run",
-        "noise of primal and dual gradients by minibatches, over the posterior of mld-tv",
+        "minibatch noise of primal and dual gradients, over the posterior of mld-tv",
         f"{_SMLD}, lemma 2",
         "The dual stochastic gradient has no more noise than the primal one.",
     ),
@@ -171,8 +172,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "lda_curves:smld_lda",
         "Wikipedia online: mirrored Langevin, exact and approximate, and SGRLD",
         f"{_SMLD}, Figure 1 (b)",
-        "SMLD-approximate is clearly better than SGRLD, in speed of convergence and in the level "
-        "where it saturates.",
+        "SMLD-approximate converges clearly faster than SGRLD, and to a better level.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
@@ -185,31 +185,31 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sam-order": Experiment(
         "sam_order:run",
-        "order of SGGMC's integrator on the circle: error of its law against the step",
+        "order of SGGMC's integrator on the circle: error by step size",
         f"{_SGGMC}, section 3.3",
         "The geodesic integrator of SGGMC is of second order.",
     ),
     "sam-vmf-posterior": Experiment(
         "sam_vmf_posterior:run",
-        "two directions given a hundred points: GMC, and SGGMC by minibatches of ten",
+        "two directions, a hundred observations: GMC, and SGGMC with minibatches of 10",
         f"{_SGGMC}, section 5.2, Figure 4",
-        "With minibatches and the empirical Fisher information, draws follow the true posterior, both "
-        "its modes and their correlation.",
+        "With minibatches and the empirical Fisher information, draws follow the true "
+        "posterior, including its modes and correlation.",
     ),
     "sam-20news": Experiment(
         "sam_curves:sam_20news",
-        "newsgroups as directions: six methods, as released and with our settings",
+        "spherical admixture of newsgroups: six methods, released settings and ours",
         f"{_SGGMC}, Figure 5 (a)",
-        "gSGNHT is lowest, then SGGMC, both lower by minibatches; then GMC, then variational Bayes, "
-        "which stops early.",
+        "From best to worst: gSGNHT, SGGMC, GMC, variational Bayes (which stops early). gSGNHT "
+        "and SGGMC are better with minibatches than with the whole corpus.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
     "sam-wikipedia": Experiment(
         "sam_curves:sam_wikipedia",
-        "Wikipedia as directions: six methods, as released and with our settings",
+        "spherical admixture of Wikipedia: six methods, released settings and ours",
         f"{_SGGMC}, Figure 5 (b)",
-        "The order of the newsgroups with larger gaps; GMC hardly moves.",
+        "The order is the same as for the newsgroups, with larger differences; GMC hardly moves.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
@@ -270,5 +270,5 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
         raise UsageError(f"--corpus does not apply to {name}, which makes its own data")
     path = Path(corpus)
     if not is_there(path):
-        raise MissingInputError(f"{path}: is not there; --corpus wants {needed}")
+        raise MissingInputError(f"{path}: no such file or folder; --corpus must be {needed}")
     return path

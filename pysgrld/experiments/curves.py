@@ -193,7 +193,10 @@ def run_rows(
     shown = lines(chosen, curves, tasks, head)
     columns = len(head) if setting.seeds > 1 else head.index("seeds")
     scores = {line[0]: line[1] for line in shown if line[1] is not None}
-    sentences = ["a small cut and few seconds: only that it works can be seen."] * setting.quick
+    sentences = [
+        "quick test with part of the data, for a few seconds: it shows only that the experiment "
+        "runs."
+    ] * setting.quick
     sentences += say(scores)
     sentences += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
     return Report(tuple(head[:columns]), [line[:columns] for line in shown], sentences, files)
@@ -414,7 +417,7 @@ def draw(
     low = min((score(p) for c in curves for p in c.points), default=1.0)
     panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))
     scale_perplexity(panels[0], late)
-    figure.suptitle(f"{title}\nthick: samples averaged; thin and dotted: topics as they stand")
+    figure.suptitle(f"{title}\nthick: mean over samples; thin and dotted: current topics")
     return write_png(path, figure)
 
 

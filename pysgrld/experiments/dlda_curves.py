@@ -325,7 +325,8 @@ def describe(point: CurvePoint) -> str:
     """Return a sentence about the current score of a run."""
     if not point.samples:
         return (
-            f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
+            f"perplexity {point.point:.1f} of the current topics, no sample yet after "
+            f"{point.iteration} iterations"
         )
     return f"perplexity {score(point):.1f}, mean of {point.samples} samples"
 
@@ -339,7 +340,10 @@ def sentences(
     """Return sentences on the order of the samplers for each number of layers."""
     text = []
     if setting.quick:
-        text.append("a small cut and few iterations: only that it works can be seen from this.")
+        text.append(
+            "quick test with part of the data and few iterations: it shows only that the "
+            "experiment runs."
+        )
     weighted = {
         line[0]: value
         for line in shown
@@ -356,7 +360,9 @@ def sentences(
         text.append(line + (f"; in the paper {order(paper)}" if len(paper) > 1 else ""))
     early = [c.name for c in curves if c.points and not c.points[-1].samples]
     if early:
-        text.append(f"no sample yet, the burn-in is longer: {', '.join(dict.fromkeys(early))}")
+        text.append(
+            f"no sample yet, because the burn-in has not ended: {', '.join(dict.fromkeys(early))}"
+        )
     text += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
     return text
 
@@ -384,7 +390,7 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
                     end, paper = curve.points[-1].seconds, column.paper[name]
                     axes.plot(end, paper, "x", color=colour, ms=7, mew=1.8)
         scale_seconds(axes)
-        axes.set_title(f"{size} topics, from the data up" if "-" in size else f"{size} topics")
+        axes.set_title(f"{size} topics, lowest layer first" if "-" in size else f"{size} topics")
         show_grid(axes)
     scale_perplexity(panels[0], [p.point for c in curves for p in c.points])
     figure.suptitle(
@@ -509,7 +515,9 @@ def say_rates(last: Doubles) -> list[str]:
     """Return sentences on the paper's claim that higher layers have larger step sizes."""
     text = []
     for label, steps in zip(
-        ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
+        ("mean over topics", "for a topic with an average number of tokens"),
+        last[1:].reshape(2, -1),
+        strict=True,
     ):
         rises = bool(np.all(np.diff(steps) > 0))
         listed = ", ".join(f"layer {layer + 1} {step:.2g}" for layer, step in enumerate(steps))

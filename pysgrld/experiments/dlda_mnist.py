@@ -266,14 +266,15 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
     """Return sentences on which sampler learned more in the upper layers."""
     text = []
     if setting.quick:
-        text.append("a few images: only that it works can be seen from this.")
+        text.append("quick test with few images: it shows only that the experiment runs.")
     numbers = {(layer, name): (wide, alike) for layer, _, name, wide, alike, _ in rows}
     for layer in range(2, len(LAYERS) + 1):
         fixed, adaptive = (numbers[layer, algo] for algo in ALGORITHMS)
         verdict = "as" if all(a < f for a, f in zip(adaptive, fixed, strict=True)) else "NOT as"
         text.append(
-            f"layer {layer}, TLASGR against TLFSGR: spread {adaptive[0]:.2f} to {fixed[0]:.2f}, "
-            f"cosine {adaptive[1]:.2f} to {fixed[1]:.2f}, {verdict} in the paper's figure."
+            f"layer {layer}, TLASGR compared with TLFSGR: spread {adaptive[0]:.2f} and "
+            f"{fixed[0]:.2f}, cosine {adaptive[1]:.2f} and {fixed[1]:.2f}, {verdict} in the "
+            "paper's figure."
         )
     return text
 

@@ -71,7 +71,10 @@ def say_best_of_each(scores: dict[str, float]) -> list[str]:
 
 # ---- Patterson and Teh (2013), Figure 2 (b)
 
-PAPER, OURS = "the paper's three, published settings", "every sampler and baseline, sgmc's defaults"
+PAPER, OURS = (
+    ("samplers of the paper, published settings"),
+    "every sampler and baseline, sgmc's defaults",
+)
 _ONLINE = {"minibatch": 50, "alpha": 1 / 50, "eta": (1 / 50,), "topics": 50}
 WIKIPEDIA = (
     TrainingRow("sgrld-2013", {"preset": "sgrld-2013"}, PAPER),
@@ -185,7 +188,10 @@ def say_scir(scores: dict[str, float]) -> list[str]:
     ):
         if a in scores and b in scores:
             ahead = "lower" if scores[a] < scores[b] else "not lower"
-            text.append(f"{how} SCIR is {ahead}: {scores[a]:.0f} against {scores[b]:.0f} of SGRLD")
+            text.append(
+                f"{how}, the perplexity of SCIR is {ahead} ({scores[a]:.0f}; SGRLD: "
+                f"{scores[b]:.0f})"
+            )
     return text
 
 
@@ -229,7 +235,10 @@ def say_smld(scores: dict[str, float]) -> list[str]:
     if "sgrld" in scores and approximate:
         best = min(approximate, key=lambda name: approximate[name])
         below = "below" if approximate[best] < scores["sgrld"] else "not below"
-        text.append(f"{best} at {approximate[best]:.0f} is {below} SGRLD at {scores['sgrld']:.0f}")
+        text.append(
+            f"the perplexity of {best} ({approximate[best]:.0f}) is {below} the perplexity of "
+            f"SGRLD ({scores['sgrld']:.0f})"
+        )
     if "smld" in scores and "sgrld" in scores:
         text.append(f"exact SMLD ends at {scores['smld']:.0f}")
     return text

@@ -221,7 +221,9 @@ def sentences(
     """Return sentences that state the final distance of each sampler at its best step size."""
     text = []
     if quick:
-        text.append("few trials and iterations: only that it works can be seen from this.")
+        text.append(
+            "quick test with few trials and iterations: it shows only that the experiment runs."
+        )
     for i, kind in enumerate(ALIKE):
         ends = {a: curves[a, nearest(curves, a, i)[0]][-1, i] for a in STEPS}
         parts = ", ".join(
@@ -230,8 +232,9 @@ def sentences(
         winner = LABELS[min(ends, key=lambda a: ends[a])]
         verdict = "as in the paper" if winner == "MLD" else "NOT as in the paper"
         text.append(
-            f"{kind}: total variation after {compared[-1]:,} iterations, best step: {parts}, exact draws "
-            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, compared)}."
+            f"{kind}: total variation after {compared[-1]:,} iterations at the best step size: "
+            f"{parts}, exact draws {floors[i]:.3f}; {winner} is closest to the posterior: "
+            f"{verdict}{overtaken(curves, i, compared)}."
         )
     return [*text, say_decay(curves, compared)]
 
@@ -304,7 +307,7 @@ def draw(
                     lw=2,
                     label=f"{LABELS[algo]}, h = {h:g}",
                 )
-        axes.axhline(floors[i], color="black", lw=1.2, label="exact draws, as many")
+        axes.axhline(floors[i], color="black", lw=1.2, label="the same number of exact draws")
         height = 0.9 * curves["smld", nearest(curves, "smld", i)[0]][-1, i]
         guide = compared[-1] * np.array([max(1e-3, height**2), 1.0])
         axes.plot(

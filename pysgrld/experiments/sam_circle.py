@@ -199,16 +199,19 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
     hot = {name: o.temperature for name, o in by_row.items()}
     text = []
     if quick:
-        text.append("few chains and iterations: only that it works can be seen from this.")
+        text.append(
+            "quick test with few chains and iterations: it shows only that the experiment runs."
+        )
     verdict = "as in the paper" if far["sggmc"] < 0.02 else "NOT as in the paper"
     text.append(
-        f"noise known: total variation {far['sggmc']:.3f} (exact draws {far['exact']:.3f}), temperature "
-        f"{hot['sggmc']:.2f}: {verdict}. Ignored, the same noise gives {far['sggmc-ignored']:.3f} and "
-        f"{hot['sggmc-ignored']:.2f}."
+        f"noise known to the sampler: total variation {far['sggmc']:.3f} (exact draws "
+        f"{far['exact']:.3f}), temperature {hot['sggmc']:.2f}: {verdict}. Noise ignored: total "
+        f"variation {far['sggmc-ignored']:.3f}, temperature {hot['sggmc-ignored']:.2f}."
     )
     text.append(
-        f"thermostat by the dimension of the circle: temperature {hot['gsgnht']:.2f}, total variation "
-        f"{far['gsgnht']:.3f}; by that of the plane, as released: {hot['gsgnht-released']:.2f} and "
+        f"thermostat with the dimension of the circle: temperature {hot['gsgnht']:.2f}, total "
+        f"variation {far['gsgnht']:.3f}; with the dimension of the plane (released code): "
+        f"temperature {hot['gsgnht-released']:.2f}, total variation "
         f"{far['gsgnht-released']:.3f}, a factor of d / (d - 1) = 2."
     )
     return text
@@ -238,7 +241,8 @@ def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
     points = np.array(by_row["sggmc"].first)
     density_axes.plot(np.cos(points), np.sin(points), "o", ms=4, color=colours["sggmc"], alpha=0.6)
     density_axes.set(
-        aspect="equal", title="SGGMC, noise known: 100 draws;\noutside, all of them and the law"
+        aspect="equal",
+        title=("SGGMC, noise known: 100 draws;\noutside: all draws, and the exact density"),
     )
     density_axes.set_axis_off()
     right.plot(degrees, density, color="black", lw=1.6, label="the law")
@@ -259,7 +263,7 @@ def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
         ylabel="density",
         xlim=(-180, 180),
         xticks=range(-180, 181, 60),
-        title="Densities in the angle",
+        title="Density of the angle",
     )
     show_grid(right)
     figure.legend(

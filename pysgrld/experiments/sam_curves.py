@@ -159,11 +159,11 @@ def say(scores: dict[str, float]) -> list[str]:
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (
-        ("the thermostat below SGGMC", NOISY[:1], NOISY[1:]),
-        ("minibatches below the whole corpus", NOISY, full),
-        ("SGGMC and gSGNHT, whole corpus, below GMC", full, EXACT),
-        ("GMC below variational Bayes", EXACT, FITTED),
-        ("VI below its stochastic version", FITTED[:1], FITTED[1:]),
+        ("gSGNHT lower than SGGMC", NOISY[:1], NOISY[1:]),
+        ("minibatches lower than the whole corpus", NOISY, full),
+        ("SGGMC and gSGNHT with the whole corpus lower than GMC", full, EXACT),
+        ("GMC lower than variational Bayes", EXACT, FITTED),
+        ("VI lower than its stochastic version", FITTED[:1], FITTED[1:]),
     ):
         a, b = (
             [scores[f"{n}-2016"] for n in names if f"{n}-2016" in scores] for names in (low, high)
@@ -210,7 +210,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
     panels = figure.subplots(2, len(titles), sharey="row", squeeze=False)
     for index, (value, called) in enumerate(
         (
-            (score, "log-perplexity, 200 proportions of the prior"),
+            (score, "log-perplexity, with 200 prior draws of proportions"),
             (lambda point: point.further, "... by importance sampling"),
         )
     ):
@@ -240,5 +240,5 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
         Line2D([], [], color=colours[name], lw=2.2, ls=dashes[name], label=name) for name in names
     ]
     figure.legend(handles=handles, loc="outside right center", frameon=False)
-    figure.suptitle(f"{title}\nthick: samples averaged; thin and dotted: topics as they stand")
+    figure.suptitle(f"{title}\nthick: mean over samples; thin and dotted: current topics")
     return write_png(path, figure, dpi=85)

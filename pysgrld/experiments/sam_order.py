@@ -159,8 +159,9 @@ def slope(values: list[float], steps: tuple[float, ...]) -> float:
 def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]) -> list[str]:
     """Return sentences on the slope of the error of each integrator."""
     return [
-        f"{LABELS[name]}: slopes {slope([e[0] for e in pairs], steps):.2f} of the total variation of the "
-        f"angle and {slope([e[1] for e in pairs], steps):.2f} of the temperature's error."
+        f"{LABELS[name]}: on a log scale, the error of the angle (total variation) has the "
+        f"slope {slope([e[0] for e in pairs], steps):.2f}, and the error of the temperature has "
+        f"the slope {slope([e[1] for e in pairs], steps):.2f}."
         for name, pairs in errors.items()
     ]
 

@@ -284,19 +284,22 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
     cells = {row[0]: row for row in rows}
     text = []
     if quick:
-        text.append("few chains and iterations: only that it works can be seen from this.")
+        text.append(
+            "quick test with few chains and iterations: it shows only that the experiment runs."
+        )
     far = {name: max(row[3:5]) for name, row in cells.items()}
     verdict = "as in the paper" if far["sggmc"] < 0.02 else "NOT as in the paper"
     text.append(
-        f"minibatches of {MINIBATCH}, noise by empirical Fisher information: total variation of v1 and "
-        f"v2 at most {far['sggmc']:.3f}, GMC with all points {far['gmc']:.3f}: {verdict}."
+        f"minibatches of {MINIBATCH}, noise estimated by the empirical Fisher information: "
+        f"total variation of v1 and v2 at most {far['sggmc']:.3f}, GMC with all points "
+        f"{far['gmc']:.3f}: {verdict}."
     )
     text.append(
-        f"steps of .005: {far['sggmc-long']:.3f} with the estimate, where "
-        f"{cells['sggmc-long'][9]:.0%} of the steps have more noise than may be added; "
-        f"{far['sggmc-ignored']:.3f} with noise ignored; "
-        f"{far['gsgnht']:.3f} by the thermostat, at a temperature of {cells['gsgnht'][8]:.2f}: the noise "
-        "differs between directions, and friction does not."
+        f"total variation with steps of .005: {far['sggmc-long']:.3f} with estimated noise "
+        f"({cells['sggmc-long'][9]:.0%} of the steps have more noise than the sampler can "
+        f"correct); {far['sggmc-ignored']:.3f} with noise ignored; {far['gsgnht']:.3f} with the "
+        f"thermostat (temperature {cells['gsgnht'][8]:.2f}). The noise differs between "
+        "directions, but the friction does not."
     )
     return text
 

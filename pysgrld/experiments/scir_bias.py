@@ -227,21 +227,21 @@ def sentences(
     """Return sentences on the slopes of SGRLD's bias, and on whether SCIR has a bias."""
     text = []
     if quick:
-        text.append("few steps: only that it works can be seen from this.")
+        text.append("quick test with few steps: it shows only that the experiment runs.")
     slopes = ", ".join(
         f"{slopes_of([b.full for b in biases], steps)[-1]:.2f} (a = {a:g})"
         for a, biases in by_shape.items()
     )
     text.append(
-        f"SGRLD: slope of log bias against log h at the shortest steps {slopes}: it falls to a as h "
-        "does, so that O(h) holds for a of at least 1 only."
+        f"SGRLD: slope of log bias against log h at the shortest steps {slopes}. The slope "
+        "approaches a when h decreases, so the bias is O(h) only if a is at least 1."
     )
     sparse = ", ".join(f"{b.full:.0%}" for b in by_shape[0.1])
     text.append(f"a = 0.1: the mean is too large by {sparse} at h = {', '.join(map(str, steps))}.")
     scores = [abs(m / e) for biases in by_shape.values() for b in biases for m, e in b[3:]]
     text.append(
-        f"SCIR: largest |bias| / standard error of {len(scores)} rows, with all observations and with "
-        f"minibatches, {max(scores):.1f}: "
+        f"SCIR: largest |bias| / standard error in {len(scores)} rows, with all observations "
+        f"and with minibatches: {max(scores):.1f}: "
         + ("no bias, as in the paper." if max(scores) < 3.5 else "NOT as in the paper.")
     )
     return text
@@ -274,7 +274,7 @@ def draw(
     zero.plot([], [], "o", color="black", ms=4, label="SCIR, all observations")
     zero.plot([], [], "s", color="black", ms=4, label="SCIR, minibatches")
     slopes.plot([], [], color="black", ls=":", lw=1.4, label="minibatches")
-    slopes.plot([], [], "o", color="black", ms=5, label="chains of the kernel")
+    slopes.plot([], [], "o", color="black", ms=5, label="simulated chains")
     slopes.plot(steps, [0.2 * h for h in steps], color="grey", lw=1, ls="--", label="slope 1: O(h)")
     slopes.set(
         yscale="log",

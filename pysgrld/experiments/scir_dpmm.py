@@ -188,7 +188,10 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     ]
     if setting.pictures:
         files.append(draw(setting.out / "curves.png", names, outcomes))
-    sentences = ["a small cut and few iterations: only that it works can be seen."] * setting.quick
+    sentences = [
+        "quick test with part of the data and few iterations: it shows only that the experiment "
+        "runs."
+    ] * setting.quick
     return Report(HEAD, shown, sentences + say(shown, outcomes), files)
 
 

@@ -279,7 +279,9 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
     """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
     text = []
     if quick:
-        text.append("few iterations and steps: only that it works can be seen from this.")
+        text.append(
+            "quick test with few iterations and steps: it shows only that the experiment runs."
+        )
     for target in ("sparse", "dense"):
         ours = {
             m: [r[4] for r in rows if r[0] == target and r[2] == m] for m in (*METHODS, "exact")
@@ -289,23 +291,27 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
         nearer = all(s < o for s, o in zip(ours["scir"], ours["sgrld"], strict=True))
         if target == "sparse":
             line += "; " + (
-                "SCIR is nearer than either SGRLD at every minibatch, as in the paper"
+                "SCIR is nearer to the posterior than both SGRLD samplers at every minibatch "
+                "size, as in the paper"
                 if nearer
                 and all(s < o for s, o in zip(ours["scir"], ours["sgrld-released"], strict=True))
-                else "SCIR is NOT nearer than both at every minibatch"
+                else (
+                    "SCIR is NOT nearer to the posterior than both SGRLD samplers at every "
+                    "minibatch size"
+                )
             )
         else:
             line += (
-                "; SCIR is nearer than SGRLD at every minibatch"
+                "; SCIR is nearer to the posterior than SGRLD at every minibatch size"
                 if nearer
-                else ("; neither is nearer at every minibatch")
+                else ("; neither sampler is nearer to the posterior at every minibatch size")
             )
         text.append(line + ".")
     medians = {m: math.exp(float(np.median(draws))) for m, draws in boxes.items()}
     text.append(
         f"median of component 5, sparse, n = {SHOWN_MINIBATCH}: exact {medians['exact']:.0e}, "
         + ", ".join(f"{METHODS[m].label} {medians[m]:.0e}" for m in METHODS)
-        + "; near zero the drift of the code as released is +1 where +0.1 is meant."
+        + "; near zero, the drift of the released code is +1 instead of +0.1."
     )
     return text
 

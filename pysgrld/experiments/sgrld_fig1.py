@@ -241,7 +241,7 @@ def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) ->
     """Return sentences on the sampler with the largest effective sample size, and on its bias."""
     text = []
     if setting.quick:
-        text.append("few iterations: only that it works can be seen from this.")
+        text.append("quick test with few iterations: it shows only that the experiment runs.")
     best_steps = {name: best_step(of_algo) for name, of_algo in outcomes.items()}
     best = {name: outcomes[name][best_steps[name]] for name in outcomes}
     adjusted = sorted(
@@ -257,12 +257,13 @@ def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) ->
     free, truth = best["em-rld-unadjusted"], exact()
     top = max(best, key=lambda n: best[n].ess_mean)
     text.append(
-        f"without it EM-RLD has ESS {free.ess_mean:.0f} at epsilon "
+        f"without the accept step, EM-RLD has ESS {free.ess_mean:.0f} at epsilon "
         f"{STEPS[best_steps['em-rld-unadjusted']]:.2g}, "
         + ("the highest of all" if top == "em-rld-unadjusted" else "not the highest")
-        + f", of another law: the seven categories without counts have {free.zeros:.4f} of the mass, "
-        f"{free.zeros / truth.zeros:.1f} times the exact {truth.zeros:.4f}, and {free.rare:.0%} of "
-        f"their draws are below 1e-6, where {truth.rare:.0%} should be."
+        + ", but a wrong distribution: the seven categories without counts have "
+        f"{free.zeros:.4f} of the mass, {free.zeros / truth.zeros:.1f} times the exact "
+        f"{truth.zeros:.4f}, and {free.rare:.0%} of their draws are below 1e-6 instead of "
+        f"{truth.rare:.0%}."
     )
     return text
 
@@ -290,7 +291,7 @@ def draw(
     size.plot([], [], color="black", lw=1.2, ls=":", label="median instead of mean")
     size.set(
         ylim=(0, 1050),
-        ylabel=f"effective draws of {KEPT}, mean of 10 categories",
+        ylabel=f"effective sample size of {KEPT} draws, mean of 10 categories",
         title="How independent the draws are",
     )
     bias.axhline(truth.zeros, color="black", lw=1.2)
@@ -300,7 +301,7 @@ def draw(
     bias.set(
         yscale="log",
         ylabel="mass of the 7 categories without counts",
-        title="How wrong they are (only where more than 10 are effective)",
+        title="Bias (if the effective sample size is above 10)",
     )
     for axes in (size, bias):
         axes.set(

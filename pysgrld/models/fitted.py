@@ -242,7 +242,7 @@ class Fitted(ABC):
         UsageError
             If the run has no samples.
         """
-        raise UsageError(f"{self.kind} has no mean of its samples")
+        raise UsageError(f"samples of {self.kind} cannot be averaged")
 
     @abstractmethod
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
@@ -320,7 +320,7 @@ class Fitted(ABC):
         UsageError
             If documents are not sampled.
         """
-        raise UsageError(f"documents of {self.kind} have no draws of topics")
+        raise UsageError(f"topics of documents cannot be drawn for {self.kind}")
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw the topic of each token in documents, (N,), given the draw of the latest checkpoint.

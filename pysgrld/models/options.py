@@ -273,8 +273,8 @@ def check_shared(settings: Mapping[str, Any]) -> None:
         )
     if "corpus-size" in settings:
         raise UsageError(
-            "--mpi: --corpus-size reads a stream, which only a single process can do; build the "
-            "corpus first with 'sgmc corpus build', and train on its output"
+            "--mpi: several processes cannot read a stream (--corpus-size); build the corpus first "
+            "with 'sgmc corpus build', and train on the built corpus"
         )
 
 
@@ -282,8 +282,8 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
     """Yield messages about contradictions between options that all models share."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield (
-            f"A of --step-size A,B,C is greater than 1, but for --algo {sampler.name} it is the "
-            "weight of a minibatch; give at most 1"
+            f"A of --step-size A,B,C is greater than 1, but --algo {sampler.name} uses A as a "
+            "weight of minibatches; give at most 1"
         )
     sweeps = settings.get("sweeps")
     if sweeps is not None and settings.get("kept-sweeps", 1) > sweeps:

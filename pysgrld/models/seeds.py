@@ -57,7 +57,7 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
     if len(requested) > topics:
         raise UsageError(
             f"--seed-words has {plural(len(requested), 'topic')}, but the model has {topics}; "
-            f"give --topics {len(requested)} or, to leave some topics without seeds, more"
+            f"give --topics {len(requested)} (or more, for topics without seeds)"
         )
     if vocabulary is None:
         return requested
@@ -67,10 +67,10 @@ def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> 
         if not ids:
             tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
             raise UsageError(
-                f"--seed-words: topic '{name}' has no seed among the "
-                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, "
-                "rare words and very frequent words are not in the vocabulary; choose other "
-                "words, or leave out the topic"
+                f"--seed-words: no seed of topic '{name}' is among the "
+                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): the "
+                "vocabulary lacks stop words, rare words and very frequent words; choose other "
+                "seeds, or leave out the topic"
             )
         cells.append((name, tuple((vocabulary[i], i) for i in ids)))
     return tuple(cells)

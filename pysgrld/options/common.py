@@ -43,14 +43,15 @@ SEGMENTED = (
 )
 
 #: Option of models with a Dirichlet prior on documents' proportions.
-ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "0.005 to 0.1, by topics and lengths; sam: 1",
-               "Dirichlet prior per topic of a document; learn: estimate one for each topic",
+ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN),
+              "0.005 to 0.1, depending on topics and lengths; sam: 1",
+               "Dirichlet prior of a document's topics; learn: estimate a prior for each topic",
                "Model", metavar="A|learn")  # fmt: skip
 #: Option of models that may start training from the topics of several short chains.
 STARTS = Option(integer(1, 64),
                 "depends on the corpus, 1 to 16; 1 with seed words, presets, gibbs, cgs, ovb, hsvg",
-                "number of short chains before training; training begins with clusters of their "
-                "topics, so different chains find more similar topics",
+                "number of short chains before training; their clustered topics start the "
+                "training, which makes different chains more similar",
                 "Sampling", metavar="N", setting=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
@@ -59,22 +60,24 @@ SHARED: dict[str, Option] = {
                      "number of topics (of a deep model: of a single layer)",
                      "Model", metavar="K", first=True),
     "eta": Option(or_word(reals(SMALLEST, 0, ""), LEARN), "5/K, but 0.01 to 0.05; dlda: 0.05",
-                  "Dirichlet prior per word of a topic (of a deep model: one for all layers, or "
-                  "one for each); learn: estimate one number",
+                  "Dirichlet prior of a topic's words (deep model: for all layers, or for each "
+                  "layer); learn: estimate one prior",
                   "Model", metavar="E[,E...]|learn", default=(0.05,)),
     # sampling
-    "minibatch": Option(integer(1), "400, more of short and fewer of long ones; gibbs, cgs: all",
+    "minibatch": Option(integer(1), "400, more if documents are short, fewer if long; gibbs, cgs: all",
                         "number of documents per minibatch",
                         "Sampling", metavar="N"),
     "sweeps": Option(integer(1, 100_000), "10, from 129 topics 20; gibbs, cgs: 1; ovb: 100",
-                     "Gibbs sweeps per document and minibatch, the first half as burn-in; ovb: "
+                     "Gibbs sweeps per document and minibatch (the first half is burn-in); ovb: "
                      "maximum number of passes over a document", "Sampling",
                      metavar="N"),
     "kept-sweeps": Option(integer(1, 100_000), "half of --sweeps; gibbs: 1",
-                          "count topics of tokens only in the last N sweeps", "Sampling", metavar="N",
+                          "number of last sweeps in which topics of tokens are counted",
+                          "Sampling", metavar="N",
                           setting=True),
     "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
-                      "number of first iterations without noise (auto: one epoch, but 50 to 500)",
+                      "number of iterations without noise at the start (auto: one epoch, but 50 "
+                      "to 500)",
                       "Sampling",
                       metavar="auto|none|N", setting=True),
     "burn-in": Option(integer(0, auto="auto"), "auto",
@@ -86,14 +89,15 @@ SHARED: dict[str, Option] = {
                      "Sampling",
                      metavar="HOW", setting=True),
     "step-size": Option(schedule, "depends on the corpus",
-                        "step size A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: "
+                        "step size of iteration t after the warm-up: A*(1+t/B)^(-C); ovb, hsvg: "
                         "weight of a minibatch", "Sampling",
                         metavar="A,B,C"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0, first=True),
     "chain-id": Option(integer(1, 2**31), "1",
-                       "number of this chain, for job arrays: chains with one seed have different "
-                       "draws, but the same held-out documents", "Sampling", metavar="I", default=1),
+                       "number of this chain; chains with the same seed but different numbers "
+                       "have different draws and the same held-out documents",
+                       "Sampling", metavar="I", default=1),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "number of passes over the corpus", "Budget", True,
                      "N"),
@@ -160,8 +164,8 @@ SHARED: dict[str, Option] = {
     "date-format": Option(str, "detected",
                           "notation of dates in columns, e.g. %d/%m/%Y", "Corpus", True, "FORMAT"),
     "keep-text": Option(kept_text, "auto",
-                        "texts to store for reports, compressed: auto (256M), all, none, or a "
-                        "size; if they are larger, an evenly spaced sample", "Corpus", True,
+                        "texts stored for reports, compressed: auto (256M), all, none, or a "
+                        "size (of larger texts, an evenly spaced sample)", "Corpus", True,
                         "auto|all|none|SIZE", "auto"),
     "document-is": Option(choice("auto", "line", "file"), "auto",
                           "what a document of plain text is: line, file, or auto (determined "
@@ -192,13 +196,13 @@ SHARED: dict[str, Option] = {
                         "read counts with words as rows and documents as columns, as 10x and R's "
                         "tm write them",
                         "Corpus", alone="on"),
-    "corpus-size": Option(integer(1, 2**53), "the corpus is stored and counted first",
+    "corpus-size": Option(integer(1, 2**53), "none; the corpus is stored first",
                           "number of documents of a corpus that is read once, as a stream, "
                           "during training",
                           "Stream", metavar="D"),
     "shuffle-buffer": Option(integer(2, 2**31), "10000",
-                             "number of documents of a stream in memory, from which minibatches are "
-                             "drawn; the first ones give held-out documents and vocabulary", "Stream",
+                             "number of stream documents in memory, from which minibatches are "
+                             "drawn; the first fill provides held-out documents and vocabulary", "Stream",
                              metavar="N", setting=True),
     # held-out documents
     "holdout": Option(share_or_count, "min(1000, 10 %)",
@@ -227,14 +231,14 @@ SHARED: dict[str, Option] = {
                       "maximum number of posterior samples stored on disk, evenly spaced",
                       "Held-out documents", metavar="N", default=200, setting=True),
     "top-word-samples": Option(integer(0, 100_000),
-                           "as --set samples if fewer than 40 of these fit, else 0",
+                           "0; as --set samples if fewer than 40 samples fit",
                            "number of additional samples that store only each topic's 256 most "
                            "probable words",
                            "Held-out documents", metavar="N", setting=True),
     # run
     "out": Option(str, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
-    "resume": Option(str, "auto", "auto, never, or a run to resume, whose corpus and options need not "
-                     "be given again", "Run", True, "auto|never|RUN", "auto", first=True),
+    "resume": Option(str, "auto", "auto, never, or the run to resume (without its corpus and options)",
+                     "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "interval between checkpoints: iterations, or time",
                                "Run", True, "N|TIME", "15m"),
     "keep": Option(integer(1, 100_000), "3", "number of checkpoints to keep", "Run", True, "N", 3,

@@ -143,9 +143,9 @@ def widths(value: str) -> tuple[int, ...]:
     for i, (below, above) in enumerate(itertools.pairwise(layers), 2):
         if above > below:
             raise UsageError(
-                f"'{value}': layer {i} has {above} topics, more than the {below} of layer {i - 1} "
-                "below it; list the numbers of topics from the bottom, none greater than the one "
-                "before"
+                f"'{value}': layer {i} has {above} topics, more than the {below} topics of "
+                f"layer {i - 1} below; list the layers from the bottom, with no number greater "
+                "than the number before"
             )
     return layers
 
@@ -383,7 +383,9 @@ def lists(value: str) -> str:
     """Parse names of stop-word lists, separated by commas; "none" must be the only name."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
-        raise UsageError(f"'{value}' is not one or several lists separated by commas")
+        raise UsageError(
+            f"'{value}' has an empty name; write lists separated by commas, such as english,FILE"
+        )
     if "none" in names and len(names) > 1:
         raise UsageError(
             f"'{value}': none cannot be combined with other values; give it alone, or leave it out"
@@ -436,7 +438,7 @@ def columns(value: str) -> str:
     names = [column(name)[0] for name in value.split(",")]
     if not all(names):
         raise UsageError(
-            f"'{value}' is not NAME or NAME:kind, or several of these separated by commas"
+            f"'{value}' has an empty name; write NAME or NAME:kind, separated by commas"
         )
     if len(set(names)) < len(names):
         raise UsageError(f"'{value}' has the same field twice")

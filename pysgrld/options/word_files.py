@@ -186,8 +186,8 @@ def seed_words(value: Any) -> SeedWords:
                 raise UsageError(f"topic '{name}': {word!r} is not a word")
             elif "*" in word[:-1] or word == "*":
                 raise UsageError(
-                    f"topic '{name}': '{word}' is not a word: * may occur only at the end, after "
-                    "the first letters of words, such as game*"
+                    f"topic '{name}': '{word}' is not a word; * may occur only after the first "
+                    "letters of a word, as in game*"
                 )
             patterns[word] = None
         topics[name] = tuple(patterns)
@@ -246,8 +246,8 @@ SEEDS: dict[str, Option] = {
     "seed-weight": Option(
         lambda value: 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value),
         str(WEIGHT),
-        "weight of all seed words of a topic together, as a fraction of an average topic's "
-        "tokens; 0: only names",
+        "total weight of a topic's seed words, as a fraction of an average topic's tokens; 0: "
+        "use only the names",
         "Model",
         metavar="C",
     ),

@@ -43,8 +43,8 @@ MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.
 _FEW_FULL = (
-    f"the chains have fewer than {FEWEST} full samples in common, so topic weights and "
-    "predictions are not compared"
+    f"the chains have fewer than {FEWEST} complete samples of the same iterations, so topic "
+    "weights and predictions are not compared"
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
@@ -252,8 +252,9 @@ def _check_same(chains: Sequence[Results]) -> None:
         twin = seen.setdefault((other.seed, other.chain), other)
         if twin is not other:
             raise UsageError(
-                f"{twin.path} and {other.path}: these are the same chain (seed {other.seed}, "
-                f"chain {other.chain + 1}) with the same draws; train each with its own --chain-id"
+                f"{twin.path} and {other.path}: both are the same chain (seed {other.seed}, "
+                f"chain {other.chain + 1}) with the same draws; train each chain with its own "
+                "--chain-id"
             )
 
 
@@ -286,9 +287,9 @@ def _in_common(
         counts = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
         who = "the chain has kept" if len(chains) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}), but "
-            f"at least {FEWEST} are needed, and 100 are better; train longer, with --set "
-            "samples above 0"
+            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}), "
+            f"but at least {FEWEST} are needed (better 100); train longer, with --set samples "
+            "above 0"
         )
     return full, False, full
 
@@ -314,8 +315,8 @@ def _compare(
         )
     elif not first.options.observed_corpus and len({chain.seed for chain in chains}) > 1:
         notes.append(
-            "runs with different --seed hold out different documents, so predictions are not "
-            "compared; train chains with the same --seed and different --chain-id"
+            "predictions are not compared, because runs with different --seed hold out "
+            "different documents; train chains with the same --seed and different --chain-id"
         )
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)

@@ -234,7 +234,8 @@ class Diagnosis(NamedTuple):
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
-            f"{plural(len(self.iterations), 'sample')} each; verdict(...) explains it"
+            f"{plural(len(self.iterations), 'sample')} each; for an explanation, call "
+            "verdict(...)"
         ]
         ordered = sorted(self.topics, key=lambda topic: (-topic.overlap, topic.id))
         if ordered:

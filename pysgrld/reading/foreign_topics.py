@@ -80,14 +80,14 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     place = {word: i for i, word in enumerate(words)}
     if sum(map(len, counts.values())) < _WORDS * len(counts):
         raise UsageError(
-            f"{path}: the file has only the first words of each topic, but all words are needed; "
-            "in gensim: np.save('topics.npy', lda.get_topics()), and write the words to "
-            "vocab.txt, one per line"
+            f"{path}: the file has only the first words of each topic, but all words are "
+            "needed; in gensim, write the topics with np.save('topics.npy', lda.get_topics()), "
+            "and the words to vocab.txt, one per line"
         )
     if len(counts) * len(words) > _CELLS:
         raise CorpusError(
-            f"has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, which are too "
-            "many",
+            f"has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, too many to "
+            "read",
             path,
         )
     phi = np.zeros((len(counts), len(words)))
@@ -177,7 +177,9 @@ def _lines(file: Lines, path: Path) -> Iterator[str]:
     """Yield the lines of a file with their newlines."""
 
     def refuse(kind: str, message: str, label: str, line: int | None) -> None:
-        raise CorpusError(f"has more than {_LINE >> 20} MB, so it is no line of topics", path, line)
+        raise CorpusError(
+            f"has a line of more than {_LINE >> 20} MB, too long for a line of topics", path, line
+        )
 
     for block in file.lines(refuse):
         yield from io.StringIO(block.decode("utf-8", errors="replace"))

@@ -80,8 +80,7 @@ def interval_steps(results: Results, draws: int) -> list[int]:
     fitted, steps = results.fitted, results.draw_steps(draws)
     if fitted.draws and fitted.no_mean:
         raise UsageError(
-            f"{results.path}: {fitted.no_mean}, so their probabilities have no intervals; leave "
-            "out --draws"
+            f"{results.path}: {fitted.no_mean}, so proportions have no intervals; leave out --draws"
         )
     if not fitted.draws:
         raise UsageError(f"{results.path}: {results.no_samples}; leave out --draws")

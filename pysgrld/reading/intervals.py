@@ -70,7 +70,7 @@ class Spread(NamedTuple):
         if self.faithful and self.stretch is not None:
             return (
                 f"valid for other texts like these; about {self.stretch:.1f} times as wide as "
-                "intervals for these documents alone (--population these), estimated by "
+                "intervals for only these documents (--population these), as estimated by "
                 "training on resampled documents"
             )
         if self.faithful and self.chains > 1:
@@ -85,17 +85,17 @@ class Spread(NamedTuple):
             return None
         if self.ess:
             return (
-                "the Gibbs refinement may be too short to have converged, so these are "
-                f"ranges of draws; for credible intervals, use {self.remedy}"
+                "the Gibbs refinement may not have converged, so these are ranges of draws, not "
+                f"credible intervals; for credible intervals, use {self.remedy}"
             )
         if self.noise is None or self.width is None:
             return (
-                f"{self.algo} may add variance of unknown size; compare with "
+                f"{self.algo} may increase the variance by an unknown amount; compare with "
                 f"{self.remedy or '--algo gibbs'}"
             )
         return (
-            f"minibatch noise makes them about {self.width:.2g} times as wide as credible "
-            f"intervals, and they may be off centre; for credible intervals, use {self.remedy}"
+            f"minibatch noise makes these ranges about {self.width:.2g} times as wide as "
+            f"credible intervals, and may shift them; for credible intervals, use {self.remedy}"
         )
 
 

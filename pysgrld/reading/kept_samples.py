@@ -65,9 +65,9 @@ class KeptSamples:
             hint = "train it with 'sgmc train'"
             if status.get("state") == "running":
                 hint = (
-                    f"checkpoints are written every {self.options.checkpoint_every} and at "
-                    f"the end; 'kill -USR2 {status.get('pid')}' on {status.get('host')} "
-                    "writes one now"
+                    f"a checkpoint is written every {self.options.checkpoint_every} and at the "
+                    f"end; to write a checkpoint now, run 'kill -USR2 {status.get('pid')}' on "
+                    f"{status.get('host')}"
                 )
             raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
         checkpoint = self.run.load_checkpoint(

@@ -25,8 +25,8 @@ from pysgrld.types import Array, Documents, Doubles, Floats
 
 #: Explanation of intervals that are valid for other documents like the given ones.
 WIDENED = (
-    "They are for other texts like the document: they are wider the more often it repeats its words, "
-    "because a repeated word is less evidence than as many different words."
+    "Intervals are for other texts like the document. They are wider if the document repeats "
+    "its words, because a repeated word is less evidence than a new word."
 )
 #: Maximum number of values of r (probabilities of topics given words) in memory at a time.
 _CELLS = 1 << 22

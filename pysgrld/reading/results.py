@@ -207,8 +207,8 @@ class Results(KeptSamples):
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
-                f"--words {order}: topics of {self.fitted.kind} are directions, so their words "
-                "are ordered by their entries; leave out --words"
+                f"--words {order}: words of {self.fitted.kind} are always in the order of their "
+                "values; leave out --words"
             )
         for results in (self, *self.chains):
             results._word_order = order
@@ -385,9 +385,9 @@ class Results(KeptSamples):
     def without_corpus(self) -> str:
         """Remark on shares and coherence in a run without its training corpus, for messages."""
         if self.fit_measures.npmi is not None:
-            return "shares and coherence are those that the fit measured"
+            return "shares and coherence were computed during the fit"
         if is_folder(self.path / "holdout"):
-            return "coherence is missing, and shares are those in held-out documents"
+            return "coherence is missing, and shares are computed from held-out documents"
         return "shares and coherence are missing"
 
     def training_documents(self, corpus: Corpus) -> Others:
@@ -561,7 +561,9 @@ class Results(KeptSamples):
         topics that `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
         """
         if not self.fitted.draws:
-            raise UsageError(f"{self.path}: {self.no_samples}, so its documents have no draws")
+            raise UsageError(
+                f"{self.path}: {self.no_samples}, so topics of documents cannot be drawn"
+            )
         samples: Samples = ((step, self.topic_sample(step)) for step in steps)
         if new:
             samples = self.fitted.samples_for_new(steps, self.topic_sample)

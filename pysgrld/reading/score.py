@@ -253,8 +253,8 @@ def own_scorer(results: Results) -> Scorer:
             scorer.restore(average)
         except CheckpointError as error:
             raise CheckpointError(
-                f"{results.path / 'holdout'}: these are not the held-out documents on which the "
-                f"checkpoint's score is based ({error}); restore the folder"
+                f"{results.path / 'holdout'}: these held-out documents differ from the "
+                f"documents of the checkpoint's score ({error}); restore the folder"
             ) from None
     return scorer
 
@@ -293,7 +293,7 @@ def score(
         If the run has no topics or samples to score.
     """
     if len(held_out.held_out) == 0:
-        parts = "" if results.fitted.score.whole else " in both of its parts"
+        parts = "" if results.fitted.score.whole else " in both its observed and its held-out part"
         raise UsageError(
             f"no document has words of the vocabulary{parts}, so nothing can be scored; give "
             "other documents"

@@ -133,4 +133,4 @@ def advice(noun: str, few: int, topics: int) -> str:
     if better >= topics:  # Rounding can raise the advised number to the current number.
         better = used
     are = "is" if few == 1 else "are"
-    return f"{plural(few, noun)} of {topics} {are} hardly used; try -k {better}, or 'sgmc search'"
+    return f"{plural(few, noun)} of {topics} {are} inactive; try -k {better}, or 'sgmc search'"

@@ -85,8 +85,8 @@ def judgements(d: Diagnosis) -> list[Judgement]:
         result.append(Judgement(None, alone))
     if sum(d.moved):
         moved = (
-            f"{plural(sum(d.moved), 'topic')} turned into another topic within a chain, so "
-            "their figures mix different topics."
+            f"{plural(sum(d.moved), 'topic')} turned into another topic within a chain, so the "
+            "values of such a topic mix different topics."
         )
         result.append(Judgement(False, moved))
     result += [Judgement(False, sentence) for sentence in _sampler(d)]
@@ -142,12 +142,12 @@ def _same(d: Diagnosis) -> str:
         which = f"All {k} topics are" if k > 1 else "The one topic is"
         return f"{which} the same {where}, with {common}."
     if not n:
-        return f"None of the {k} topics is the same {where}: none has {common}."
+        return f"None of the {k} topics is the same {where} (criterion: {common})."
     listed = ", ".join(str(t.id) for t in sorted(differing, key=lambda t: t.id)[:LISTED])
     omitted = f" and {len(differing) - LISTED} more" if len(differing) > LISTED else ""
     return (
         f"{n} of {k} topics {'is' if n == 1 else 'are'} the same {where}, with {common}; "
-        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} not the same: "
+        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} different: "
         f"{listed}{omitted}."
     )
 
@@ -158,10 +158,11 @@ def _quantities(d: Diagnosis) -> str:
     criterion = f"R-hat below {MIXED:g}"
     if unmixed:
         return (
-            f"{nouns} differ from draw to draw, so single {d.noun}s cannot be compared. Of the "
-            f"quantities that every draw has, {len(d.quantities) - len(unmixed)} of "
-            f"{len(d.quantities)} {'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} "
-            f"mixed ({criterion}); not: {'; '.join(unmixed)}."
+            f"{nouns} differ from draw to draw, so single {d.noun}s cannot be compared. Of "
+            f"{len(d.quantities)} quantities that describe whole draws, "
+            f"{len(d.quantities) - len(unmixed)} "
+            f"{'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} mixed ({criterion}); "
+            f"not mixed: {'; '.join(unmixed)}."
         )
     least = min(
         (
@@ -176,7 +177,7 @@ def _quantities(d: Diagnosis) -> str:
         size += f" ({ENOUGH} needed for reliable intervals)"
     return (
         f"{nouns} differ from draw to draw, so single {d.noun}s cannot be compared. All "
-        f"quantities that every draw has have mixed ({criterion}); {size}."
+        f"quantities that describe whole draws have mixed ({criterion}); {size}."
     )
 
 
@@ -201,9 +202,10 @@ def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     if len(mixed) == len(sure):
         return f"All shared topics have mixed ({criterion}); {size}."
     return (
-        f"Of the shared topics {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
-        f"({criterion}; {size}); weights and probabilities of the other {len(sure) - len(mixed)} "
-        f"differ more between {parts.removeprefix('two ')} than within them; {left_out}."
+        f"{len(mixed)} of the shared topics {'has' if len(mixed) == 1 else 'have'} mixed "
+        f"({criterion}; {size}). The weights and probabilities of the other "
+        f"{len(sure) - len(mixed)} differ more between {parts.removeprefix('two ')} than within "
+        f"them; {left_out}."
     )
 
 
@@ -273,8 +275,8 @@ def _advice(d: Diagnosis) -> _Advice:
         )
         verb = "still drift" if len(drifting) > 1 and len(drifting) < d.chains else "still drifts"
         return _Advice(
-            f"{which} {verb} (R-hat of first and second half). Train longer; diagnose --burn-in N "
-            "ignores early samples.",
+            f"{which} {verb}: the first and second half differ (R-hat). Train longer, or ignore "
+            "early samples with sgmc diagnose --burn-in N.",
             longer=True,
         )
     if drifting:
@@ -301,28 +303,30 @@ def _sampler(d: Diagnosis) -> list[str]:
     remarks = []
     if d.noise is not None and d.noise > QUIET:
         widening = (
-            f", about {wider(d.noise):.2g} times as large as in the posterior" if d.topics else ""
+            f", and about {wider(d.noise):.2g} times as large as in the posterior"
+            if d.topics
+            else ""
         )
         remarks.append(
-            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times as large "
-            f"as without minibatches{widening}, so single draws and intervals vary too much even "
-            f"if chains agree. Use averages; for credible intervals, use {d.remedy}."
+            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times as "
+            f"large as without minibatches{widening}. Single draws and intervals vary too much, "
+            f"even if chains agree. Use averages; for credible intervals, use {d.remedy}."
         )
     elif d.noise is not None and not d.faithful:
         remarks.append(
-            "Minibatches add little noise, but topic means may be off by more than the width of "
-            f"the posterior. For credible intervals, use {d.remedy}."
+            "Minibatches add little noise, but average topics may be biased by more than the "
+            f"width of a credible interval. For credible intervals, use {d.remedy}."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
         remarks.append(
-            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: in a step, a topic moves "
-            f"up to {max(d.contraction):.3g} times its distance from its mean, but must move less "
-            "than 2 times that distance. Use a smaller --step-size."
+            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: a step moves a topic by "
+            f"up to {max(d.contraction):.3g} times its distance from its mean, but the factor "
+            "must be below 2. Use a smaller --step-size."
         )
     if d.slow_tails:
         remarks.append(
-            "Mirrored Langevin hardly moves the probabilities of words that a topic does not "
-            "use, so these results apply only to words that it uses."
+            "Mirrored Langevin hardly moves the probabilities of a topic's unused words, so "
+            "these results apply only to words that the topic uses."
         )
     return remarks

@@ -327,8 +327,8 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     """
     if results.fitted.signed:
         raise UsageError(
-            "--word: topics of this model are directions, which have no shares of a word's uses; "
-            "leave it out"
+            "--word does not apply to this model, whose topics have no shares of a word's uses; "
+            "leave out --word"
         )
     place = {w: i for i, w in enumerate(results.vocabulary)}
     w = place.get(word, place.get(fold(word)))
@@ -449,5 +449,5 @@ def plain(value: Any) -> Any:
 def _corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, so its documents cannot be described")
+        raise MissingInputError(f"{results.missing_corpus}, so documents cannot be described")
     return corpus

@@ -160,7 +160,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
-            self._refuse(HTTPStatus.FORBIDDEN, "its host header names another machine or port")
+            self._refuse(
+                HTTPStatus.FORBIDDEN, "the Host header of the request names another machine or port"
+            )
             return
         token, _, name = self.path.removeprefix("/").partition("/")
         is_authorised = hmac.compare_digest(
@@ -168,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         if not is_authorised or not self.path.startswith("/"):
             self._refuse(
-                HTTPStatus.FORBIDDEN, "it lacks the token of the address that sgmc printed"
+                HTTPStatus.FORBIDDEN, "the address of the request lacks the token that sgmc printed"
             )
             return
         name = name.partition("?")[0]

@@ -220,8 +220,8 @@ class ReportedRun:
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
-                f"{self.results.missing_corpus}: documents and the view along the corpus are missing; "
-                f"{self.results.without_corpus}"
+                f"{self.results.missing_corpus}, so documents and the view along the corpus are "
+                f"missing; {self.results.without_corpus}"
             )
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
@@ -340,7 +340,8 @@ class ReportedRun:
         )
         if self.terms.draws and self.draws == 1:
             self.missing.append(
-                "the run has fewer than 20 full samples, so shares of documents have no intervals"
+                "shares of documents have no intervals, because the run stores fewer than 20 "
+                "posterior samples"
             )
         self.shown = heaviest(fitted.shown(at), self.weights)
         self.names = automatic(self.first_words, results.vocabulary, self.shown)

@@ -168,7 +168,7 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
     """
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, but --metadata describes its documents")
+        raise MissingInputError(f"{results.missing_corpus}, so --metadata cannot be used")
     results.lent = _with_metadata(results, corpus, path, AddedFiles(None, path, folder, note))
 
 
@@ -232,9 +232,9 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
             )
     elif texts.documents != corpus.documents:
         raise CorpusError(
-            "texts cannot be matched to documents: ids of the corpus are not unique, and the file "
-            f"has {texts.documents:,} documents, but the corpus has {corpus.documents:,}; give a "
-            "file with the documents of the corpus in the same order",
+            "texts cannot be matched to documents: ids of the corpus are not unique, and the "
+            f"file has {texts.documents:,} documents instead of {corpus.documents:,}; give the "
+            "documents of the corpus in the same order",
             added.texts,
         )
     return AboutWithTexts(found, texts, rows, of)

@@ -78,8 +78,8 @@ class Backlog:
         if self._held > HELD:
             raise WriteError(
                 f"{self._errors[SAMPLES]}; the run stops, because more than {HELD >> 20} MB of "
-                "samples wait to be written. Free space and run the same command again, which "
-                "draws these samples again from the last checkpoint"
+                "samples wait to be written. Free space and run the same command again; these "
+                "samples are then drawn again from the last checkpoint"
             )
 
     def save_checkpoint(
@@ -105,7 +105,7 @@ class Backlog:
         self.flush()
         if self._waiting.get(SAMPLES):
             raise WriteError(
-                f"samples before step {step} cannot be written, and its checkpoint needs them: "
+                f"the checkpoint of step {step} needs earlier samples, which cannot be written: "
                 f"{self._errors[SAMPLES]}"
             )
         folder = self.run.save_checkpoint(
@@ -134,8 +134,8 @@ class Backlog:
         if missing:
             name = next(name for name, waiting in self._waiting.items() if waiting)
             raise WriteError(
-                f"{self._errors[name]}; missing writes: {', '.join(missing)} (the last checkpoint "
-                "is undamaged)"
+                f"{self._errors[name]}; failed writes: {', '.join(missing)} (the last "
+                "checkpoint is undamaged)"
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
@@ -154,4 +154,6 @@ class Backlog:
                 return
             del waiting[0]
         if self._errors.pop(name, None):
-            self.note(f"{self.run.path / name}: can be written again; nothing is missing")
+            self.note(
+                f"{self.run.path / name}: writing works again, and all waiting data was written"
+            )

@@ -167,7 +167,8 @@ def read_checkpoint(
     described = {name: entry for part in parts for name, entry in part.described.items()}
     if described != manifest["tensors"] or len(described) != sum(map(len, parts)):
         raise DamagedError(
-            f"{folder / STATE}: names, types or shapes of arrays differ from the manifest"
+            f"{folder / STATE}: names, types or shapes of arrays differ from the list in the "
+            "checkpoint"
         )
     if run_identity is not None and (
         manifest["identity"] != run_identity.digest
@@ -370,7 +371,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
         rest = (before if match[2] else before.removesuffix(b",")) + after
         if content.pop("digest", None) == match[1].decode() == hashlib.sha256(rest).hexdigest():
             return content
-    raise DamagedError(f"{path}: digest differs from the recorded digest")
+    raise DamagedError(f"{path}: the content does not match its recorded checksum")
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
@@ -434,7 +435,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if missing or type(needed) is not int:
         raise DamagedError(f"{path}: lacks {', '.join(sorted(missing)) or 'a schema number'}")
     if not all(isinstance(content[name], dict) for name in _TABLES):
-        raise DamagedError(f"{path}: an entry should be a table but is not")
+        raise DamagedError(f"{path}: an entry is not a JSON object")
     if content["step"] != folder_step(folder.name):
         raise DamagedError(
             f"{path}: records step {content['step']}, but is in the folder {folder.name}"

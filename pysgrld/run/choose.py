@@ -391,8 +391,8 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
             )
             raise MismatchError(mismatch(summary, stored, requested))
         notes = tuple(
-            f"{name} is now {config[name]}, was {run.config[name]}; results have the same "
-            "distribution but are not bit for bit the same"
+            f"{name} was {run.config[name]} and is now {config[name]}, so results keep their "
+            "distribution but not their exact bits"
             for name in ("isa", "versions")
             if run.config.get(name, config.get(name)) != config.get(name, run.config.get(name))
         )
@@ -521,8 +521,8 @@ def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
         return
     run.log_event("refused", step=step, fruitless=count)
     raise NoProgressError(
-        f"{run.path}: the last {count} starts continued from iteration {step} and ended without a "
-        "later checkpoint (killed, out of memory, or out of time), so sgmc does not try again; "
-        "look at log.jsonl, give more time or memory or a shorter --checkpoint-every, then run "
-        "the same command again"
+        f"{run.path}: not resumed, because the last {count} starts from iteration {step} ended "
+        "before the next checkpoint (killed, out of memory, or out of time); look at log.jsonl, "
+        "give more time or memory or a shorter --checkpoint-every, then run the same command "
+        "again"
     )

@@ -303,7 +303,7 @@ class RunDirectory:
 
     def _need_lock(self) -> None:
         if self._lock is None:
-            raise RuntimeError("this changes the run: call it within run.lock()")
+            raise RuntimeError("changes of a run need its lock: use run.lock()")
         self._lock.check()
 
     # ---- metrics, log and status

@@ -208,7 +208,9 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
                 if not line.endswith(b"\n"):
                     if len(line) < LONGEST:
                         break
-                    raise OSError(errno.EFBIG, "a line is longer than any that sgmc writes", where)
+                    raise OSError(
+                        errno.EFBIG, "a line is longer than the lines that sgmc writes", where
+                    )
                 if line == b"\n":
                     continue
                 try:

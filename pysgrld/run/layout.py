@@ -265,5 +265,5 @@ def _load(place: Path, words: int) -> WordTotals:
     except (tokenize.TokenError, SyntaxError):
         raise ValueError("its header is not a NumPy header") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
-        raise ValueError("it does not contain the counts of the run's words")
+        raise ValueError("the file does not contain the counts of the run's words")
     return WordTotals(*counts)

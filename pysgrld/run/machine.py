@@ -168,8 +168,8 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
     if command is None:
         return None
     return (
-        f"this machine has a batch system ({command}), but this command is not one of its "
-        f"jobs; if this is a login node, use fewer than {count.number} threads (--threads)"
+        f"this machine has a batch system ({command}), but sgmc runs outside of its jobs; on a "
+        f"login node, use fewer than {count.number} threads (--threads)"
     )
 
 

@@ -168,7 +168,7 @@ class Samples:
                 names = " or ".join(" and ".join(required(form)) for form in forms)
                 among = f", including {names}" if names else ""
                 raise DamagedError(
-                    f"{path}: does not consist of matrices of float32 or unsigned integers{among}"
+                    f"{path}: must consist of matrices of float32 or unsigned integers{among}"
                 )
             if path.name not in self._checked:
                 check_values(path, fitting[0])

@@ -159,7 +159,7 @@ class StopFlag(contextlib.ExitStack):
         """
         if self.should_stop(0.0):
             raise Interrupted(
-                f"{self.reason}: stopped {doing}, and nothing of it is kept; run the same command "
+                f"{self.reason}: stopped {doing}, and no results are kept; run the same command "
                 "again"
             )
 

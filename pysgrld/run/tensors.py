@@ -178,7 +178,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
     tensors = []
     for name, entry in content.items():
         if not NAME.fullmatch(name):
-            raise DamagedError(f"{path}: the header has an array with the name {name[:80]!r}")
+            raise DamagedError(f"{path}: the header has an invalid array name {name[:80]!r}")
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
             raise DamagedError(f"{path}: the header has wrong keys for array {name!r}")
         code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

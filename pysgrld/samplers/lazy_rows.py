@@ -144,7 +144,7 @@ class LazyRows(Rows):
         if not (self.last <= self.now).all():
             name = f"{self.block.name}.last"
             raise CheckpointError(
-                f"array '{name}' of the checkpoint has times later than the checkpoint"
+                f"array '{name}' of the checkpoint has update times after the checkpoint"
             )
 
     def _waiting(self) -> Int32s:

@@ -121,7 +121,7 @@ def together(
         contributions[units + (peers.rank - units) % peers.size] = 1.0
     peers.complete(contributions)
     if contributions[units:].any():
-        raise wrong or NumericalError("topics owned by another process cannot be moved")
+        raise wrong or NumericalError("the step of topics on another process failed")
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 

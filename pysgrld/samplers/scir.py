@@ -70,9 +70,7 @@ class ScirSettings(SamplerSettings):
         natural, lazy = values["cir-rate"] == "natural", values["lazy"]
         if lazy == "on" and natural:
             raise UsageError(
-                "--set lazy=on does not apply to --set cir-rate=natural, whose steps cannot be "
-                "combined; "
-                "leave it out"
+                "--set lazy=on cannot be combined with --set cir-rate=natural; leave out --set lazy"
             )
         if lazy == "on" and facts.eta < FLOAT_ETA:
             raise UsageError(

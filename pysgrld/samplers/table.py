@@ -27,7 +27,8 @@ LAZY = Option(
 CIR_RATE = Option(
     choice("paper", "natural"),
     "paper",
-    "rate of a topic's process: paper (1), or natural (greater for topics with more tokens)",
+    "rate of a topic's Cox-Ingersoll-Ross process: paper (1), or natural (greater for topics "
+    "with more tokens)",
     "Sampling",
     metavar="paper|natural",
     default="paper",
@@ -46,7 +47,7 @@ BOUNDARY = Option(
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
-    "weight A*(1+t/B)^(-C) of a minibatch in the average that scales steps",
+    "weight A*(1+t/B)^(-C) of a minibatch in the running average that sets step sizes",
     "Sampling",
     metavar="A,B,C",
     default=(0.5, 21.0, 0.7),
@@ -101,7 +102,7 @@ LEAPFROG_STEPS = Option(
 ADAPTED_ITERATIONS = Option(
     integer(0, 10**9),
     "0",
-    "first iterations, which adapt the step size to an acceptance of 0.65",
+    "number of first iterations, in which the step size adapts to an acceptance rate of 0.65",
     _DIRECTIONS,
     metavar="N",
     default=0,
@@ -233,7 +234,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "gmc-apprmh",
-            "directions by geodesic trajectories, accepted by an expected energy",
+            "directions by geodesic trajectories, with an approximate Metropolis test",
             "pysgrld.samplers.trajectories",
             "Trajectories",
             settings="TrajectorySettings",
@@ -247,7 +248,7 @@ SAMPLERS: dict[str, Sampler] = {
         ),
         Sampler(
             "gmc-bgibbs",
-            "directions by geodesic trajectories, alternating with the documents",
+            "directions by geodesic trajectories, in blocked Gibbs sampling with the documents",
             "pysgrld.samplers.trajectories",
             "Trajectories",
             settings="TrajectorySettings",
@@ -313,7 +314,7 @@ SHAPES = Sampler(
 #: Sampler of gamma shapes by draws given the whole corpus.
 CONJUGATE_SHAPES = Sampler(
     "shapes-gibbs",
-    "gamma shapes given the whole corpus",
+    "gamma shapes drawn given the whole corpus",
     "pysgrld.samplers.shapes",
     "ConjugateShapes",
     settings="ShapesSettings",

@@ -163,8 +163,8 @@ def _draft(request: SearchRequest) -> SearchPlan:
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
-            f"{plural(len(contenders), 'setting')} in one chain cannot be compared with anything; "
-            "give several numbers with -k, or use 'sgmc train'"
+            f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare; give "
+            "several numbers with -k, or use 'sgmc train'"
         )
     lasting, epochs = choices.without(FREE), choices.source.epochs
     return SearchPlan(tuple(request.inputs), lasting, contenders, chains, 0, epochs, {})
@@ -271,7 +271,9 @@ def find(request: SearchRequest) -> Path:
     for folder in _places(request, draft):
         if is_search(folder) and draft.is_like(read_plan(folder)):
             return folder
-    raise MissingInputError("this search has not begun; begin it with --tasks, then give --task I")
+    raise MissingInputError(
+        "this search does not exist yet; create it with --tasks, then give --task I"
+    )
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:

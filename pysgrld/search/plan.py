@@ -153,7 +153,7 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
         contenders.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
     names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"two values would have the same folder {twice}; rename one of the files")
+        raise UsageError(f"two values need the same folder {twice}; rename one of the files")
     return tuple(contenders)
 
 

@@ -245,7 +245,7 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
         if standing.name == leader.name:
             reason = "leads"
         elif are_neighbours(standing.place, leader.place):
-            reason = "next to the leader"
+            reason = "neighbour of the best setting"
         elif not worse.low > WORSE:
             reason = "not certainly worse"
         elif standing.gained is None:

@@ -227,17 +227,18 @@ def sentences(result: SearchResult) -> list[str]:
     # If the settings have no numbers of topics, no setting is smaller than another.
     if small.topics:
         near = f"within {100 * NEAR:g} % of the best"
-        reading = f"For reading: also {called(best)}, because no smaller setting is {near}"
+        reading = f"For reading: {called(best)} as well, because no smaller setting is {near}"
         if small.name != best.name:
             score = kind.show(small.score)
             reading = f"For reading: {called(small)}, the smallest setting {near} ({score})"
         readable = result.row(result.reading)
         if readable.found is not None and small.found is not None and readable.name != small.name:
             reading = (
-                f"For reading: {called(readable)} ({kind.show(readable.score)}): "
-                f"{100 * readable.found:.0f} % of the words are in topics that "
-                f"{all_of(readable.chains, 'chains')} found; with {called(small)}, the smallest "
-                f"setting {near} ({kind.show(small.score)}), it is {100 * small.found:.0f} %"
+                f"For reading: {called(readable)} ({kind.show(readable.score)}), with "
+                f"{100 * readable.found:.0f} % of the words in topics that "
+                f"{all_of(readable.chains, 'chains')} found; in {called(small)}, the smallest "
+                f"setting {near} ({kind.show(small.score)}), only {100 * small.found:.0f} % of "
+                "the words are in such topics"
             )
         elif small.found is not None:
             who = all_of(small.chains, "chains")
@@ -252,8 +253,8 @@ def sentences(result: SearchResult) -> list[str]:
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
         lines.append(
-            f"Chains with the same setting differ by up to {100 * apart[worst]:.1f} % ({worst}), "
-            "so ignore smaller differences between settings."
+            f"Ignore differences of less than {100 * apart[worst]:.1f} % between settings, "
+            f"because chains with the same setting differ as much ({worst})."
         )
     lines += _more_to_try(result)
     lines.append(

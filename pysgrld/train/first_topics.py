@@ -112,6 +112,6 @@ def first_topics(
         )
         note(
             f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins} "
-            f"(--set starts={max(1, len(used))} gives the same start on any machine)"
+            f"(for the same start on any machine, give --set starts={max(1, len(used))})"
         )
     return topics

@@ -89,7 +89,9 @@ def corpus_of_run(results: Results) -> Corpus:
     """
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, but --halves trains on its documents")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so --halves cannot train on its documents"
+        )
     return corpus
 
 

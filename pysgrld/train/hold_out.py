@@ -149,8 +149,8 @@ def divide(
             watched = model.hold_out(corpus.take(ids), ids, observed, seed)
             if len(watched.observed) == 0:
                 raise UsageError(
-                    f"{corpus.path.name}: no document has two tokens, so the end of training "
-                    "cannot be determined; give --epochs or --iterations"
+                    f"{corpus.path.name}: no document has two tokens, so no score can "
+                    "decide when training ends; give --epochs or --iterations"
                 )
             watched = watched._replace(doc_ids=np.arange(len(watched.observed)))
             return Division(everything, None, watched)

@@ -384,8 +384,8 @@ class Training:
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
                 self.reporter.note(
-                    "there is no Gibbs refinement because training was short, so results have "
-                    "ranges of draws instead of intervals; --exact-sweeps 1000 gives intervals"
+                    "training was too short for a Gibbs refinement, so results have ranges of "
+                    "draws instead of intervals; for intervals, give --exact-sweeps 1000"
                 )
             return None
         self.run_on.waiting()
@@ -490,8 +490,8 @@ class Training:
             )
             self.reporter.note(
                 f"training ends after {self.iterations} iterations, before the first posterior "
-                f"sample at iteration {first}, so topics will be a single draw instead of a mean; "
-                f"give more --iterations{less}",
+                f"sample (iteration {first}), so topics will be a single draw, not a mean; give "
+                f"more --iterations{less}",
                 Severity.WARNING,
             )
         metrics = run.read_metrics(_LAST_METRICS)
@@ -540,9 +540,8 @@ class Training:
         if not self.run.remove_checkpoints_after(plan.begun):
             raise MismatchError(
                 f"{self.run.path}: training ended after {plural(plan.begun, 'iteration')} and "
-                "cannot be continued, because its last checkpoint was replaced during the Gibbs "
-                "refinement; for more iterations train a new run in another folder (--out, or "
-                "--resume never)"
+                "cannot be continued, because the Gibbs refinement has replaced the last "
+                "checkpoint; train a new run in another folder (--out, or --resume never)"
             )
         return True
 
@@ -588,7 +587,7 @@ class Training:
         now = self.stream.position(checkpoint.step)
         if now != before:
             raise MismatchError(
-                f"the stream differs from the one read before {checkpoint.path.name} "
+                f"the stream now differs from the stream read before {checkpoint.path.name} "
                 f"({now.documents:,} documents now, {before.documents:,} then); give the same "
                 "documents from the start, or start a new run with another --out"
             )

@@ -374,7 +374,7 @@ def _remarks(
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
         logger.info(
-            "settings: %s; a minibatch has about %s of %s",
+            "settings: %s; a minibatch has about %s of the %s of the vocabulary",
             ", ".join(f"{name}={value}" for name, value in settings.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
@@ -397,8 +397,8 @@ def _remarks(
         most = min(facts.documents, facts.tokens // BETTER)
         advice = f"try {most} or fewer" if most > 1 else "give more documents"
         yield Message(
-            f"{plural(k, 'topic')} for {plural(facts.documents, 'document')} of "
-            f"{plural(facts.tokens, 'token')} are too many to find reliable topics (about "
+            f"{plural(k, 'topic')} are too many for {plural(facts.documents, 'document')} with "
+            f"{plural(facts.tokens, 'token')} to find reliable topics (about "
             f"{plural(facts.tokens // k, 'token')} per topic); {advice}",
             Severity.WARNING,
         )

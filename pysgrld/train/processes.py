@@ -262,8 +262,8 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
     if failed:
         first = failed[0]
         raise RunsError(
-            f"{folder}: {failing} failed, {len(runs) - len(failed)} of {len(runs)} are "
-            "done; see above, and run the same command again to continue",
+            f"{folder}: {failing} failed, and {len(runs) - len(failed)} of {len(runs)} are "
+            "done; see the messages above, then run the same command again to continue",
             first.code or SgmcError.exit_code,
         )
 

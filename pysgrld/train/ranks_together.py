@@ -210,8 +210,8 @@ class Waiting:
             return None
         share = 100 * cost.share(ranks)
         line = (
-            f"minibatches of {plural(self.minibatch, 'document')} are too small for {ranks} ranks: "
-            f"only {share:.0f} % of the time is spent on work that the ranks divide; use at most "
+            f"minibatches of {plural(self.minibatch, 'document')} are too small for {ranks} "
+            f"ranks, which spend only {share:.0f} % of the time on parallel work; use at most "
             f"{plural(cost.busy(), 'rank')}"
         )
         size = cost.larger(ranks) * self.minibatch

@@ -96,7 +96,7 @@ def replicate_topics(
     corpus = results.training_corpus()
     if corpus is None:
         raise MissingInputError(
-            f"{results.missing_corpus}, but --replicate trains on its documents"
+            f"{results.missing_corpus}, so --replicate cannot train on its documents"
         )
     ids = results.training_documents(corpus)[:]
     compared = evenly_spaced(ids, DOCUMENTS)

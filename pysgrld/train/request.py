@@ -58,8 +58,8 @@ class Parent(NamedTuple):
         results = open_run(self.run, 1)
         if digest_of_topics(results.phi()) != self.digest:
             raise MismatchError(
-                f"{self.run}: its topics have changed since this run started from them; train a "
-                "new run with --from in another folder (--out)"
+                f"{self.run}: the topics of this run have changed since training continued from "
+                "them; train a new run with --from in another folder (--out)"
             )
         return results
 
@@ -87,8 +87,9 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
     for name, path in named:
         if is_stream(path):
             raise UsageError(
-                f"{as_typed(name, path)}: {who} reads it more than once, which is impossible for "
-                "standard input and pipes; write it to a file, and give the file"
+                f"{as_typed(name, path)}: {who} reads this input more than once, which is "
+                "impossible for standard input and pipes; write the input to a file, and give "
+                "the file"
             )
 
 
@@ -211,8 +212,8 @@ def going_on(
     stored = training_corpus(run)
     if stored is None and not all(map(is_there, command["inputs"])):
         raise MissingInputError(
-            f"{corpus_gone(run)}, and {' '.join(command['inputs'])} cannot be read again; restore "
-            "the corpus, or give CORPUS and all options"
+            f"{corpus_gone(run)}, and the input {' '.join(command['inputs'])} is missing, too; "
+            "restore the corpus, or give CORPUS and all options"
         )
     request = Request(
         command["inputs"],

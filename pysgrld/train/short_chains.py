@@ -282,7 +282,7 @@ class ShortChain:
         try:
             sums = arrays[_SUMS]
             if not 0 < iteration < self.iterations or sums.shape != self._sums.shape:
-                raise CheckpointError("the stored state is not that of a short chain")
+                raise CheckpointError("the stored state does not belong to a short chain")
             chain.restore(iteration, arrays)
         except (CheckpointError, KeyError):
             chain.close()

@@ -103,7 +103,7 @@ class Stoppable:
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(
-                f"{self.stop.reason}: stopped while reading the corpus, and nothing of it is "
-                "kept; run the same command again, or build the corpus first with 'sgmc corpus "
+                f"{self.stop.reason}: stopped while reading the corpus, and nothing was stored; "
+                "run the same command again, or build the corpus first with 'sgmc corpus "
                 "build', which can be resumed"
             )

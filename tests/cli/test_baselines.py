@@ -113,7 +113,7 @@ def test_an_approximation_settles_by_its_topics(sgmc):
         ("--algo hsvg --set burn-in=5", "--set burn-in does not apply to --algo hsvg"),
         ("--algo cgs --layers 8,4", "cannot sample --model dlda (implied by --layers)"),
         ("--algo ovb --model dlda", "--algo ovb cannot sample --model dlda; choose from scir"),
-        ("--algo ovb --step-size 2,1,0.7", "weight of a minibatch; give at most 1"),
+        ("--algo ovb --step-size 2,1,0.7", "a weight of minibatches; give at most 1"),
     ],
 )
 def test_options_without_meaning_are_refused(arguments, said, tmp_path, monkeypatch):

@@ -209,7 +209,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        ((LEFT,), 2, "continues no other run, and no column of dates"),
+        ((LEFT,), 2, "continues no other run, and no date column"),
         ((LEFT, "--top", "5"), 2, "--top compares two runs, but "),
         ((LEFT, LEFT, LEFT), 2, "give two runs to compare, not 3"),
         ((LEFT, "bible-scir"), 2, "a run cannot be compared with itself; give two different runs"),
@@ -218,7 +218,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
         ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3' is not a layer"),
         ((LEFT, RIGHT, "--open"), 2, "require --html FILE.html"),
         ((LEFT, RIGHT, "--html", "."), 73, ".: is a folder"),
-        ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name to carry"),
+        ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name that can be copied"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(two, monkeypatch, capsys, args, code, said):

@@ -175,7 +175,7 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
     last = max((dated.folder / "all" / "checkpoints").glob("step-*"))
     arrays = view(last / "state.safetensors")
     assert len({arrays[f"exact.{chain}.z"].tobytes() for chain in range(4)}) == 4
-    assert "4 chains of Gibbs sampling and steps that are accepted or not, 60 sweeps" in said
+    assert "4 chains of Gibbs sampling with Metropolis steps, 60 sweeps" in said
     dated("train", "news.csv", *base, *given, "--threads", "3", "--out", "killed")
     for name in ("all", "killed"):
         dated("export", name, "--to", "npy", "-o", f"exact-{name}", "--force")

@@ -148,7 +148,7 @@ def test_a_column_of_three_values_is_one_table_the_largest_difference_first(run)
         (("posts", "~ party", "--contrast", "party"), "give COLUMN=A,B"),
         (
             ("posts", "~ party", "--reference", "left"),
-            "is not a value of a category of the formula; the values are dem, rep",
+            "is not a value of a category column in the formula; the values are dem, rep",
         ),
         (("posts", "~ party", "--topics", "9"), "topics are 0 to 2"),
         (("posts", "~ party", "--cluster", "house"), "unknown column"),
@@ -164,10 +164,7 @@ def test_a_mistake_gets_a_line(run, words, said):
 def test_without_its_corpus_a_run_tells_nothing(run):
     shutil.copytree(run.folder / "posts", run.folder / "gone")
     shutil.rmtree(run.folder / "gone" / "corpus")
-    assert (
-        "effects are estimated from its documents"
-        in run("effect", "gone", "~ party", code=66).stderr
-    )
+    assert "so effects cannot be estimated" in run("effect", "gone", "~ party", code=66).stderr
 
 
 # ---- columns that are kept by default

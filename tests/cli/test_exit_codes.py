@@ -230,7 +230,7 @@ def test_held_out_documents_that_were_exchanged_are_76(sgmc):
     sgmc.train()
     (sgmc.folder / "run" / "holdout").rename(sgmc.folder / "away")
     (sgmc.folder / "other" / "holdout").rename(sgmc.folder / "run" / "holdout")
-    assert "holdout: these are not the held-out documents" in one_line(sgmc("eval", "run", code=76))
+    assert "holdout: these held-out documents differ" in one_line(sgmc("eval", "run", code=76))
 
 
 # ---- with --json-log

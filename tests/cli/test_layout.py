@@ -151,7 +151,7 @@ def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")
     for typed, code, said in (
-        (("a", "b"), 2, "give one DIR, whose shards are in DIR.shards, not 2"),
+        (("a", "b"), 2, "give one folder DIR (its shards are in DIR.shards), not 2"),
         (("a", "b", "-o", "c"), 2, "merge has no -o: the corpus is written to DIR"),
         (("a.shards",), 2, "this is a folder of shards; give the name of the merged corpus: a"),
         (

@@ -89,7 +89,7 @@ def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
     words = typed({name: given.get(name, "utf-8")})
     done = CliRunner().invoke(main, ["eval", *words], prog_name="sgmc")
     assert done.exit_code == 2
-    assert f"{as_typed(name)} requires --corpus FILE, which it describes" in done.stderr
+    assert f"{as_typed(name)} requires --corpus FILE, the documents to be read" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_command_without_options_of_reading_says_where_they_are():
     """Red with: bench advising --text-field, which it has not."""
     with (
         pytest.raises(
-            CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build', then give the folder"
+            CorpusError, match=r"x\.csv:1: no field .*\('sgmc corpus build'\), then give the folder"
         ),
         reading_by_default(),
     ):

@@ -406,7 +406,7 @@ def test_processes_that_all_read_a_file_refuse_a_pipe(folder, line, option):
     done = run(folder, [*line.split(), option, "pipe"])
     assert done.returncode == 2, done.stderr
     assert f"{option} pipe: " in done.stderr
-    assert "write it to a file, and give the file" in done.stderr
+    assert "write the input to a file, and give the file" in done.stderr
 
 
 # ---- standard output that is closed, and arguments that are not UTF-8

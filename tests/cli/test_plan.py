@@ -76,7 +76,7 @@ def test_slurm_warns_of_what_does_not_fit(corpus, monkeypatch):
     fits = typed(*job, "2G", "--cpus", 1, "--", "train", "built", "-k", 5)
     assert "warning" not in fits.stderr
     raw = typed(*job, "2G", "--nodes", 2, "--", "train", "--mpi", "texts.txt")
-    assert "texts.txt: is not a stored corpus, so one of 2 processes would read it" in raw.stderr
+    assert "texts.txt: is not a stored corpus, so one of 2 processes has to read it" in raw.stderr
 
 
 @pytest.mark.parametrize(("typed", "size"), [("64G", 64 << 30), ("800", 800 << 20), (None, None)])

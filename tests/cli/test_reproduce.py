@@ -292,7 +292,7 @@ def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
     table = rows_of(folder / "rows.csv")
     assert [row["row"] for row in table] == ["sggmc-full-2016", "vi"]
     assert all(float(row["log-perplexity"]) != float(row["by-importance"]) for row in table)
-    assert "the paper: gSGNHT is lowest" in done.stdout
+    assert "the paper: From best to worst: gSGNHT" in done.stdout
 
 
 @pytest.mark.nightly  # as the matrix above

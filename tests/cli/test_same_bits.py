@@ -113,7 +113,7 @@ def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     sgmc.train(*exact, "--iterations", "70", out="whole")
     sgmc.train(*exact, "--set", "keep=1")
     done = sgmc.train(*exact, "--iterations", "70", code=78)
-    assert "its last checkpoint was replaced" in done.stderr
+    assert "has replaced the last checkpoint" in done.stderr
     sgmc.train(*exact, out="other")
     done = sgmc.train(*exact, "--iterations", "70", out="other")
     assert "resumes from iteration 60 " in done.stderr

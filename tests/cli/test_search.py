@@ -229,7 +229,7 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         (("-k", "5-20"), 2, "separated by commas, such as 10,20,50"),
         (("-k", "5,5"), 2, "twice"),
         (("-k", ""), 2, "is not a whole number"),
-        (("-k", "5", "--chains", "1"), 2, "cannot be compared with anything"),
+        (("-k", "5", "--chains", "1"), 2, "leaves nothing to compare"),
         (("--grid", "eta=x"), 2, "--grid: 'x' is not a number"),
         (("--holdout", "0"), 2, "no documents to compare settings"),
         (("--model", "dpmm", "-k", "5,6"), 2, "--topics does not apply to --model dpmm"),

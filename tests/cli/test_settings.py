@@ -106,7 +106,7 @@ def test_a_wrong_setting_is_refused_with_the_right_form(words, reason, tmp_path,
 
 
 def test_a_search_says_why_it_lacks_a_setting_of_training():
-    assert "a search reads a stored corpus" in refused("search", "x", "--set", "shuffle-buffer=9")
+    assert "a search reads its stored corpus" in refused("search", "x", "--set", "shuffle-buffer=9")
 
 
 def test_no_message_names_a_setting_as_an_option():

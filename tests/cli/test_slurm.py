@@ -155,7 +155,7 @@ def test_scripts_are_clean(values):
     ("command", "values", "said"),
     [
         (["train", "{k}"], {}, "in the command has no value; give --array or --over"),
-        (["train", "{j}"], {"array": 2}, "names with a value are {i}, {n}"),
+        (["train", "{j}"], {"array": 2}, "available names: {i}, {n}"),
         (["train"], {"array": 2}, "the same command"),
         (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
         (["{i}"], {"array": 2, "over": {"a": ("1",)}}, "give one of them"),

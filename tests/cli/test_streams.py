@@ -108,7 +108,7 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
     other = lines[:500] + lines[501:]
     pipe(sgmc, b"".join(lines), "--out", "run", "--iterations", "12")
     said = pipe(sgmc, b"".join(other), "--out", "run", "--iterations", "15", code=78)
-    assert "the stream differs from the one read before" in said
+    assert "the stream now differs from the stream read before" in said
     said = pipe(sgmc, b"".join(lines[1:]), "--out", "run", "--iterations", "15", code=78)
     assert "other options or another corpus" in said
 

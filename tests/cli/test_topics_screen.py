@@ -74,7 +74,7 @@ def test_topics_that_are_hardly_used_are_one_line(shown, monkeypatch):
     """Red with: forty topics of a tenth of a percent listed beside the others."""
     weights = [float(w) for w in re.findall(r"(\d+\.\d) %", shown(None).stdout)]
     monkeypatch.setattr(use, "HARDLY", 8 * (weights[3] + weights[4]) / 200)
-    said = "4 topics of 8 are hardly used; try -k 4, or 'sgmc search'"
+    said = "4 topics of 8 are inactive; try -k 4, or 'sgmc search'"
     on_screen, piped = shown(60), shown(None)
     assert len(numbers(on_screen.stdout)) == 4
     assert f"{said} (--all shows them)" in on_screen.stdout
@@ -87,7 +87,7 @@ def test_topics_that_are_hardly_used_are_one_line(shown, monkeypatch):
 
 
 def test_topics_that_are_all_used_have_no_remark(shown):
-    assert "hardly used" not in shown(60).output
+    assert "inactive" not in shown(60).output
 
 
 def test_the_end_of_training_says_it_too(trained, monkeypatch, capsys):
@@ -101,7 +101,7 @@ def test_the_end_of_training_says_it_too(trained, monkeypatch, capsys):
         with progress.Screen() as screen:
             screen.finished(run, "done")
         said = capsys.readouterr().err
-        assert ("8 topics of 8 are hardly used" in said) == (fewest == 2 and hardly > 0)
+        assert ("8 topics of 8 are inactive" in said) == (fewest == 2 and hardly > 0)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_round_number_that_is_smaller_is_advised(used, better):
     """Red with: as many topics advised as there are, or more, where that is the nearest round number."""
 
     line = use.advice("topic", 1, used + 1)
-    assert line.endswith(f"1 topic of {used + 1} is hardly used; try -k {better}, or 'sgmc search'")
+    assert line.endswith(f"1 topic of {used + 1} is inactive; try -k {better}, or 'sgmc search'")
 
 
 def test_rows_are_those_of_a_terminal_only(monkeypatch):

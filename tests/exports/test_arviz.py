@@ -103,7 +103,7 @@ def test_runs_without_draws_are_refused(exported, chains, monkeypatch):
     with pytest.raises(UsageError, match="ovb has no samples, so no draws can be written"):
         exported("ovb", "arviz")
     monkeypatch.setattr(type(chains("lda")[1]), "kept", lambda self: [6] if self.chain else [7])
-    with pytest.raises(MissingInputError, match="its chains have no posterior samples"):
+    with pytest.raises(MissingInputError, match="the chains have no posterior samples"):
         exported("lda", "arviz")
 
 

@@ -117,9 +117,10 @@ def test_a_word_with_a_blank_is_refused_with_its_line(exported, chains, monkeypa
 def test_tokens_without_topics_and_a_lost_corpus_are_refused(exported, chains, monkeypatch):
     for name in ("sam", "ovb"):
         with pytest.raises(
-            UsageError, match=r"(no topics|does not assign topics).*, but MALLET's files need them"
+            UsageError,
+            match=r"(cannot be drawn|does not assign topics).*; MALLET's files need topics of tokens",
         ):
             exported(name, "mallet")
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
-    with pytest.raises(MissingInputError, match="MALLET's files list its tokens"):
+    with pytest.raises(MissingInputError, match="so MALLET's files cannot be written"):
         exported("lda", "mallet")

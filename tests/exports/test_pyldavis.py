@@ -124,5 +124,5 @@ def test_directions_a_lost_corpus_and_endless_words_are_refused(exported, chains
     with pytest.raises(UsageError, match=r"word \d+ of .* has 6 characters, and"):
         exported("lda", "pyldavis")
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
-    with pytest.raises(MissingInputError, match="LDAvis needs its documents"):
+    with pytest.raises(MissingInputError, match="so files for LDAvis cannot be written"):
         exported("lda", "pyldavis")

@@ -408,7 +408,7 @@ def test_messages_in_pieces_give_the_same_bits(folder, trials):
         ended = ranks.train(number, folder, out=out, act=act, **FORMS["many"])
         assert ended.code == 0, ended
     assert ranks.state(folder / "one") == ranks.state(folder / "pieces")
-    assert ended.said.count("too small for 2 ranks: only ") == 1
+    assert ended.said.count("too small for 2 ranks, which spend only ") == 1
     trials()
 
 

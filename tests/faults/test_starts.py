@@ -46,7 +46,7 @@ def test_a_third_start_without_progress_ends_with_70_and_the_next_may_try_again(
             child = forks.start(*forks.train(), fail="commit.rename:kill")
             assert child.wait() == -signal.SIGKILL, child.stderr
         said = forks(*forks.train(), code=88).splitlines()[-1]
-        assert f"the last 2 starts continued from iteration {step} and ended without" in said
+        assert f"the last 2 starts from iteration {step} ended before the next" in said
         assert "run the same command again" in said
         assert "Traceback" not in said
         assert len(events(run, "refused")) == round_ + 1

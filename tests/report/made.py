@@ -244,7 +244,7 @@ METHOD = [
     {"name": "Share", "text": "The part of all words that belongs to a topic: the mean over draws.", "source": None},
     {"name": "Interval", "text": "The 5 % and 95 % quantiles over the kept draws of this chain. They tell how sure this chain is, not what another seed would find.", "source": None},
     {"name": "Relevance", "text": "λ log p(w | topic) + (1 − λ) log p(w | topic) / p(w).", "source": "Sievert and Shirley 2014"},
-    {"name": "Coherence", "text": "Mean NPMI over all pairs of the ten most probable words, from the training documents that have both words: 0 means that they occur together by chance, 1 always.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
+    {"name": "Coherence", "text": "Mean NPMI over all pairs of the ten most probable words, from the training documents that have both words. 0: the words occur together by chance; 1: they always occur together.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
     {"name": "Stable words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
     {"name": "Distance", "text": "Hellinger distance: square root of 1 - Σ √(p q) over the words. 0 means the same topic, 1 no word in common.", "source": None},
     {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},
@@ -515,7 +515,7 @@ def _chains(rng, chains: int) -> dict[str, Any]:
         "count": chains, "names": [f"chain-{c + 1}" for c in range(chains)],
         "sentences": [
             {"good": True, "text": "16 of 20 topics are the same in all 4 chains, with at least 70 % of their probability in common."},
-            {"good": False, "text": "Chain 3 still drifts (R-hat of first and second half). Train longer; diagnose --burn-in N ignores early samples."},
+            {"good": False, "text": "Chain 3 still drifts: the first and second half differ (R-hat). Train longer, or ignore early samples with sgmc diagnose --burn-in N."},
         ],
         "traces": {"iterations": list(range(205, 505, 5)), "values": values, "name": "perplexity of one draw"},
     }  # fmt: skip

@@ -93,7 +93,7 @@ def slim() -> Made:
         "effects": effects(8),
         "slices": main,
         "blocks": {**made_up.report["blocks"], "slices": listed},
-        "hardly_used": "2 topics of 8 are hardly used: -k 6",
+        "hardly_used": "2 topics of 8 are inactive: -k 6",
     }
     report = {**made_up.report, **changed}
     return made_up._replace(report=report, blocks={**made_up.blocks, "slices": block})

@@ -145,10 +145,10 @@ def test_topics_that_are_hardly_used_are_one_line_until_they_are_asked_for(opene
     names = it.page.locator("table.topics a.cover")
     shown = {t["label"] for t in it.made.report["topics"] if not t["hardly"]}
     assert set(names.all_inner_texts()) == shown
-    assert "2 topics of 8 are hardly used: -k 6" in it.text()
+    assert "2 topics of 8 are inactive: -k 6" in it.text()
     it.page.get_by_role("button", name="show them").click()
     assert names.count() == 8
-    assert "hardly used" not in it.text()
+    assert "inactive" not in it.text()
     words = it.page.locator("table.topics .top-words")
     cut = words.evaluate_all("(all) => all.filter((p) => p.scrollWidth > p.clientWidth).length")
     assert cut == 0

@@ -133,7 +133,9 @@ def test_other_hosts_are_refused(served, host):
     assert status == 403
     assert b"host" in answer
     assert headers.items() >= HEADERS.items()
-    assert served.lines == ["refused a request: its host header names another machine or port"]
+    assert served.lines == [
+        "refused a request: the Host header of the request names another machine or port"
+    ]
 
 
 def test_a_request_without_a_host_is_refused(served):

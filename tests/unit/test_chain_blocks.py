@@ -18,7 +18,7 @@ def test_both_factors_of_minibatch_noise_are_told():
     """1 + tanh(1/2) 4 of the variance given the counts. Red with: one called the posterior's."""
     (line,) = said(minibatch=20, step_size=(1.0, 1.0, 0.0))
     assert line.endswith(
-        "is 2.85 times the variance without minibatches, and about 1.9 times that of the posterior"
+        "by 2.85 compared with training without minibatches, and by about 1.9 compared with the posterior"
     )
 
 
@@ -28,7 +28,7 @@ def test_little_noise_is_not_taken_for_the_posterior(sweeps):
     step = (0.02, 1.0, 0.0)
     little = {"minibatch": 20, "step_size": step, "sweeps": sweeps}
     warned = said(**little, exact_sweeps=0)[1]
-    assert "topic means may be off by more than the width of the posterior" in warned
+    assert "average topics may be biased by more than the width of a credible interval" in warned
     assert len(said(minibatch=20, step_size=(1.0, 1.0, 0.0), exact_sweeps=0)) == 1
     assert len(said(**little)) == 1  # exact draws follow
 

@@ -34,9 +34,7 @@ def test_the_place_in_a_launch_is_the_launchers(environment, found):
 def test_one_of_several_processes_without_mpi_is_refused():
     """Red with: the check left out (all processes train one run, and all but one end with 75)."""
     refuse_launch(Launch(0, 1))
-    with pytest.raises(
-        UsageError, match="all 4 processes of an MPI launch run the same command; give --mpi"
-    ):
+    with pytest.raises(UsageError, match="4 MPI processes run the same command; give --mpi"):
         refuse_launch(Launch(2, 4))
 
 
@@ -82,7 +80,7 @@ def test_without_mpi4py_a_line_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "pysgrld.chain.mpi", raising=False)
     done = CliRunner().invoke(main, ["train", "--mpi", "corpus.txt"])
     assert done.exit_code == 64
-    assert "pip install mpi4py to use" in done.stderr
+    assert "pip install mpi4py; if" in done.stderr
 
 
 def test_a_timeout_of_ranks_without_ranks_is_refused():

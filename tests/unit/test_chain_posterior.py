@@ -183,8 +183,8 @@ def test_sums_of_no_samples_are_not_among_what_is_kept():
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("posterior.samples", np.array([2]), "counts 2 samples, but lists 3 of them"),
-        ("posterior.history", np.zeros(2), "counts 3 samples, but lists 2 of them"),
+        ("posterior.samples", np.array([2]), "records 2 samples, but has the scores of 3"),
+        ("posterior.history", np.zeros(2), "records 3 samples, but has the scores of 2"),
         ("posterior.sum.phi", None, r"lacks array 'posterior\.sum\.phi'"),
         ("posterior.sum.phi", np.zeros((3, 3)), r"posterior\.sum\.phi.* this run needs float64"),
     ],
@@ -203,5 +203,5 @@ def test_what_is_no_state_of_this_run_is_refused_by_name(name, value, said):
 def test_less_than_no_sample_is_refused():
     """Also without held-out documents, where no history tells. Red with: a mean over -1 samples."""
     kept = posterior(scored=False)
-    with pytest.raises(CheckpointError, match="counts -1 samples"):
+    with pytest.raises(CheckpointError, match="records -1 samples"):
         kept.restore(kept.arrays() | {"posterior.samples": np.array([-1])})

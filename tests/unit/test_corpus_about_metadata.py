@@ -60,7 +60,7 @@ def test_metadata_by_order_want_every_document(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "aa"}\nnothing\n{"text": "bb"}\n')
     meta = lines_of(tmp_path / "m.jsonl", [{"v": i} for i in range(3)])
-    with pytest.raises(CorpusError, match=r"a bad document was left out.*--id-field"):
+    with pytest.raises(CorpusError, match=r"an unreadable document was left out.*--id-field"):
         build(tmp_path, path, on_bad_document="skip", metadata=str(meta))
 
 
@@ -70,7 +70,7 @@ def test_metadata_by_order_are_as_many_as_the_documents_that_were_read(rows, tmp
     meta = tmp_path / "n.csv"
     for n in (3, 5):
         meta.write_text("n\n" + "1\n" * n)
-        with pytest.raises(CorpusError, match=rf"n.csv: .*{n} rows for 4 documents"):
+        with pytest.raises(CorpusError, match=rf"n.csv: .*{n} rows, but 4 documents"):
             build(tmp_path, rows, name="s", metadata=str(meta), on_bad_document=skip)
 
 
@@ -91,7 +91,7 @@ def test_metadata_of_a_stored_corpus_go_by_the_order_of_what_it_was_built_of(tmp
         meta = lines_of(tmp_path / "m.jsonl", [{"v": i} for i in range(n)])
         found = build(tmp_path, *inputs, name=f"s{n}", metadata=str(meta))
         assert found.about.values("v", every(found)) == list(range(1, n, 2))
-    with pytest.raises(CorpusError, match=r"the table has 12 rows for 4 documents"):
+    with pytest.raises(CorpusError, match=r"the table has 12 rows, but 4 documents"):
         build(tmp_path, one, metadata=str(meta))
 
 

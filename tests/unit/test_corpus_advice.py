@@ -110,7 +110,7 @@ def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
     with pytest.raises(CorpusError, match=sides):
         build(tmp_path, tmp_path / "texts", **options, id_field="file")
     with pytest.raises(
-        CorpusError, match=r"'name' .*, by which rows are matched .* another field: 'file', 'year'"
+        CorpusError, match=r"'name' .*, so rows cannot be matched .* another field: 'file', 'year'"
     ):
         build(tmp_path, tmp_path / "texts", **options, id_field="name")
 

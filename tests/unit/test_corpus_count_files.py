@@ -45,7 +45,7 @@ def test_a_transposed_matrix_is_refused_and_read_if_it_is_said(tmp_path, name):
     else:
         path.write_text(TD if name.endswith(".mtx") else UCI)
     (tmp_path / "vocab.td.txt").write_text("\n".join(WORDS))
-    with pytest.raises(CorpusError, match=r"rows may be the words: try --transpose"):
+    with pytest.raises(CorpusError, match=r"rows and columns may be exchanged: try --transpose"):
         read(tmp_path, path)
     corpus = read(tmp_path, path, transpose="on")
     assert dense(corpus) == COUNTS.tolist()
@@ -88,7 +88,7 @@ def test_vocabularies_that_other_programs_write_give_the_words(tmp_path, name):
 def test_ids_of_a_vocabulary_with_gaps_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("0\tcat\t8\n2\tdog\t1\n")
-    with pytest.raises(CorpusError, match="the word ids must be 0 to 1"):
+    with pytest.raises(CorpusError, match="the word ids must be the numbers 0 to 1"):
         read_vocabulary(path)
 
 
@@ -184,8 +184,8 @@ def test_a_table_of_counts_is_no_text(tmp_path):
     """Red with: the column of the word "body" taken for the text."""
     path = tmp_path / "dtm.csv"
     path.write_text("id,body,mice,sleep\n1,0,2,1\n2,1,0,3\n3,2,2,2\n")
-    with pytest.raises(CorpusError, match=r"looks like a table of counts.*save_npz"):
+    with pytest.raises(CorpusError, match=r"the table seems to contain counts.*save_npz"):
         read(tmp_path, path)
     path.write_text("document,word,count\n1,mice,2\n1,sleep,1\n2,mice,4\n")
-    with pytest.raises(CorpusError, match=r"looks like a table of counts"):
+    with pytest.raises(CorpusError, match=r"the table seems to contain counts"):
         read(tmp_path, path)

@@ -115,7 +115,10 @@ def test_a_page_is_decoded_by_what_is_asked_for_else_by_what_it_says(tmp_path, p
             b"<html>" + b"<div>" * 20_000 + b"deep",
             "this page has 20,001 tags that are never closed",
         ),
-        (b"<html><p " + b"a=1 " * 20_000 + b">x", "a tag of this page has more than 5,000 values"),
+        (
+            b"<html><p " + b"a=1 " * 20_000 + b">x",
+            "an HTML tag of this page has more than 5,000 attributes",
+        ),
     ],
 )
 def test_a_page_that_cannot_be_read_is_bad_by_name_and_can_be_skipped(tmp_path, page, why):
@@ -279,8 +282,7 @@ def test_several_files_in_paragraphs_are_a_document_each_as_their_folder_is(tmp_
     assert corpus.fingerprint == read(tmp_path / "letters", tmp_path / "t").fingerprint
     assert corpus.about.ids(range(5)) == [f"{i}.txt" for i in range(5)]
     assert said[0] == (
-        "5 text files: each file is a document (--document-is line makes each of their "
-        "lines a document)"
+        "5 text files: each file is a document (--document-is line makes each line a document)"
     )
     assert corpus.reading["document-is"] == "file"
 

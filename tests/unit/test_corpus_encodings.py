@@ -84,7 +84,7 @@ def test_utf_8_that_is_read_in_another_encoding_is_warned_of(tmp_path, of_a_fold
     inputs = [str(folder)] if of_a_folder else sorted(map(str, folder.iterdir()))
     options = CorpusOptions(**ALL, encoding="cp1252")
     open_corpus(inputs, options, store=tmp_path / "stored", log=said.append)
-    (warned,) = [line for line in said if "this is UTF-8 but was read as cp1252" in line]
+    (warned,) = [line for line in said if "UTF-8 was read as cp1252" in line]
     assert warned.startswith(f"{folder / '2.txt'} and 1 other file: ")
 
 

@@ -50,7 +50,7 @@ SWALLOWED = (
 def test_a_quote_that_swallows_records_is_an_error_that_names_both_lines(reader):
     """Red with: three documents of five, without a word."""
     with pytest.raises(
-        CorpusError, match=r"q\.csv:3: a quotation mark opens .* is closed in line 5"
+        CorpusError, match=r"q\.csv:3: a quotation mark opened here is closed only in line 5"
     ):
         reader("q.csv", SWALLOWED, text_field="abstract")
     skipped = reader.texts("q.csv", SWALLOWED, text_field="abstract", on_bad_document="skip")

@@ -82,8 +82,8 @@ def test_a_bad_element_is_named_by_its_number_and_can_be_skipped(tmp_path, text,
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('["a b", "c d"', "element 2: the file ends, but a comma or the ] of the array"),
-        ('["a b" "c d"]', "element 1: '\"' follows, but a comma"),
+        ('["a b", "c d"', "element 2: the file ends where a comma or the closing ] of the array"),
+        ('["a b" "c d"]', "element 1: '\"' follows where a comma"),
         ('["a b", "c d', "element 2: not JSON: Unterminated string"),
         ('["a b", ]', "element 2: not JSON: Expecting value"),
         ('["a b", {"text": nothing}, "c d"]' + " " * 99, "element 2: not JSON: Expecting value"),

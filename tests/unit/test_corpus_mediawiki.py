@@ -74,7 +74,7 @@ def test_the_oldest_format_has_its_namespaces_from_titles_and_redirects_from_tex
         "Rye is a grass; bread of rye keeps for weeks.",
     ]
     assert found.log[-1].endswith(
-        "7 pages: 2 articles; skipped 2 redirects, 2 of other namespaces, 1 empty"
+        "read 2 articles of 7 pages; skipped 2 redirects, 2 pages of other namespaces and 1 empty pages"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_new_format_says_what_a_page_is_and_what_its_namespaces_are_called():
     found = Reading(DATA / "wiki-0.11.xml")
     assert found.prose == ["Käse ist ein Milchprodukt.\n\nSiehe Molkereien", "Käse reiben"]
     assert found.log[-1].endswith(
-        "5 pages: 2 articles; skipped 1 redirect, 2 of other namespaces, 0 empty"
+        "read 2 articles of 5 pages; skipped 1 redirect, 2 pages of other namespaces and 0 empty pages"
     )
 
 
@@ -172,7 +172,7 @@ def test_a_page_above_the_limit_is_not_missed_where_it_is_no_article(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("<?xml version='1.0'?>\n<rss/>", 2, "not a MediaWiki dump: it begins with <rss>"),
+        ("<?xml version='1.0'?>\n<rss/>", 2, "not a MediaWiki dump .it begins with <rss>"),
         ("<!DOCTYPE page>\n<page></page>", 1, "document type"),
         (dump(page("a"), page("b & c")), 3, r"not well formed.*\(after 1 article\)"),
         (dump(page("a"), page("b &nbsp; c")), 3, "undefined entity"),

@@ -157,7 +157,10 @@ def test_a_sheet_of_libreoffice_is_read(tmp_path, read):
 
 BAD = {
     "x.xlsx": (b"PK\x03\x04 no workbook", "not a spreadsheet, or it is damaged"),
-    "x.ris": (b"TY  - JOUR\nTI  - a\n\nTY  - JOUR\nTI  - b\nER  - \n", "2 starts (TY)"),
+    "x.ris": (
+        b"TY  - JOUR\nTI  - a\n\nTY  - JOUR\nTI  - b\nER  - \n",
+        "2 works of the list have a beginning (TY)",
+    ),
     "y.ris": (b"TY  - JOUR\nTI  - \xff\nER  - \n", "y.ris:2: not UTF-8"),
     "x.bib": (
         b"@misc{a, abstract={b}}\n@misc{b, title={c\n",
@@ -232,7 +235,10 @@ def test_a_folder_that_datasets_saved_is_read(tmp_path, read):
     (folder / "dataset_dict.json").write_text('{"splits": ["train"]}')
     corpus, said = read(folder)
     assert set(corpus.vocabulary) == {"aa", "bb", "cc"}
-    assert "2 files in it and 1 folder below, each a table with one document per row" in said[0]
+    assert (
+        "2 files in this folder and in 1 folder below it, each a table with one document per row"
+        in said[0]
+    )
     origin = corpus.about.origins([2])[0]
     assert (origin.file, origin.row) == ("news/train/data-00001-of-00002.arrow", 1)
 

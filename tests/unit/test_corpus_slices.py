@@ -72,7 +72,8 @@ def test_what_comes_before_the_first_or_after_the_last_slice_is_in_these():
 def test_a_document_without_a_value_is_named():
     found = slicing_of("year", "year", [1990, None, 1991])
     with pytest.raises(
-        CorpusError, match=r"2 documents without a number in 'year'.* is d1, with no"
+        CorpusError,
+        match=r"slice of 2 documents is unknown.*'year' has no number .first: d1, with no",
     ):
         slices_of(found, [1990, None, "soon"], lambda i: f"d{i}")
 
@@ -84,16 +85,16 @@ def test_a_document_without_a_value_is_named():
             "year",
             ["left", "right"],
             CorpusError,
-            "neither numbers nor dates.*'left'.*--date-format",
+            "'left' are neither numbers nor dates.*--date-format",
         ),
         ("year", [None], CorpusError, "no document has a value"),
         ("month", [1990, 1991], UsageError, "months need dates"),
-        ("year", [1, MOST_SLICES + 1], UsageError, "more than the maximum"),
+        ("year", [1, MOST_SLICES + 1], UsageError, "but the maximum"),
         (5, [1, 2, 3], UsageError, "only 3 different values; give 3 or fewer"),
     ],
 )
 def test_refused(by, values, error, said):
-    if said == "more than the maximum":  # a slice less is fine
+    if said == "but the maximum":  # a slice less is fine
         assert len(slicing_of("y", by, [1, MOST_SLICES]).names) == MOST_SLICES
     with pytest.raises(error, match=said):
         slicing_of("y", by, values)

@@ -156,7 +156,7 @@ def test_a_comment_says_where_ids_begin_whatever_they_are(write):
 def test_an_id_of_zero_against_what_the_comment_says_is_wrong(write):
     text = "# Column indices are one-based\n0 1:1\n0 0:1\n"
     with pytest.raises(
-        CorpusError, match=r":3: word id 0, but the ids before it were assumed to start at 1"
+        CorpusError, match=r":3: word id 0 occurs, but earlier lines suggested that ids start at 1"
     ):
         read(write("x.svmlight", text))
 
@@ -199,7 +199,7 @@ def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
 def test_words_by_documents_are_found_out_by_the_vocabulary(write):
     text = BANNER + "4 9 1\n1 9 1\n"
     with pytest.raises(
-        CorpusError, match=r":2: the file has counts of 9 words.*rows may be the words"
+        CorpusError, match=r":2: the file has counts of 9 words.*rows and columns may be exchanged"
     ):
         read(write("x.mtx", text))
 
@@ -270,23 +270,26 @@ WRONG_ARRAYS = {
     "count 2^31": ({"data": np.array([2, 2**31, 4])}, "the count 2147483648"),
     "count 1e308": ({"data": np.array([2, 1e308, 4])}, "the count 1e+308"),
     "complex": ({"data": np.array([2, 1j, 4])}, "data.npy is not a plain array"),
-    "word above": ({"indices": np.array([0, 2, 4])}, "word 5 in document 3 is not in 1 to 4"),
+    "word above": (
+        {"indices": np.array([0, 2, 4])},
+        "word 5 in document 3 is out of range: shape.npy allows 1 to 4",
+    ),
     "word below": ({"indices": np.array([0, -1, 3])}, "word 0 in document 1"),
-    "word 2^63 - 1": ({"indices": np.array([0, 2**63 - 1, 3])}, "is not in 1 to 4"),
+    "word 2^63 - 1": ({"indices": np.array([0, 2**63 - 1, 3])}, "allows 1 to 4"),
     "words of floats": (
         {"indices": np.array([0.0, 2, 3])},
         "indices.npy has values of the wrong type",
     ),
     "indptr falls": ({"indptr": np.array([0, 2, 1, 3])}, "indptr.npy decreases"),
     "indptr beyond": ({"indptr": np.array([0, 2, 2, 9])}, "refers to entries that do not exist"),
-    "indptr short": ({"indptr": np.array([0, 2, 3])}, "indptr has 3 values, indices"),
+    "indptr short": ({"indptr": np.array([0, 2, 3])}, "indices and data have 3,"),
     "indptr leaves some": ({"indptr": np.array([0, 2, 2, 2])}, "does not cover"),
     "indptr begins late": ({"indptr": np.array([1, 2, 2, 3])}, "does not cover"),
-    "data short": ({"data": np.array([2, 1])}, "indices 3, data 2"),
+    "data short": ({"data": np.array([2, 1])}, "4, 3 and 2 values"),
     "shape of three": ({"shape": np.array([3, 4, 1])}, "not a matrix"),
     "shape negative": ({"shape": np.array([3, -4])}, "is too large"),
     "shape too many words": ({"shape": np.array([3, 2**31])}, "is too large"),
-    "shape lies": ({"shape": np.array([2**40, 4])}, "; wanted "),
+    "shape lies": ({"shape": np.array([2**40, 4])}, " values, but must have "),
     "block rows": ({"format": np.array(b"bsr")}, "format 'bsr'"),
     "a table": ({"data": np.ones((3, 1))}, "data.npy is not a vector"),
     "objects": (objects(), "data.npy is not a plain array"),
@@ -378,7 +381,11 @@ WRONG_LINES = {
     "SVMlight: twice": ("x.svm", "1 1:2\n1 3:1 1:1 3:1\n", "word 3 occurs twice in document 2"),
     "SVMlight: no pair": ("x.svm", "1 1:2\n1 wine\n", "'wine' is not of the form id:count"),
     "SVMlight: no label": ("x.svm", "1 1:2\nwine 1:1\n", "'wine' is not a label"),
-    "SVMlight: a query": ("x.svm", "1 1:2\n1 qid:x 1:1\n", "a query must be a whole number"),
+    "SVMlight: a query": (
+        "x.svm",
+        "1 1:2\n1 qid:x 1:1\n",
+        "a query id (qid) must be a whole number",
+    ),
     "Matrix Market: twice": ("x.mtx", BANNER + "1 4 2\n1 3 1\n1 3 1\n", "word 3 occurs twice"),
     "Matrix Market: no banner": (
         "x.mtx",

@@ -246,7 +246,7 @@ DAMAGE = {
     "count negative": (resaved("counts", changed(3, -2)), "count below 1"),
     "word negative": (resaved("indices", changed(0, -1)), "out of range"),
     "word too large": (resaved("indices", changed(7, 5)), "out of range"),
-    "words fall": (resaved("indices", changed(1, 0)), "does not increase"),
+    "words fall": (resaved("indices", changed(1, 0)), "has unsorted or repeated word ids"),
     "indptr falls": (resaved("indptr", changed(1, 6)), "indptr.npy decreases"),
     "indptr begins late": (resaved("indptr", changed(0, 1)), "does not cover"),
     "indptr ends early": (resaved("indptr", changed(-1, 7)), "does not cover"),

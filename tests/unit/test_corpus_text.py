@@ -232,7 +232,7 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     said = Lines()
     corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
     assert said == [
-        f"{folder}: 3 files in it and 1 folder below, each a document",
+        f"{folder}: 3 files in this folder and in 1 folder below it, each a document",
         f"{folder}: ignored 2 .png, 1 without a suffix, 1 .md, because only .html, .htm, "
         ".xhtml, .docx, .pdf, .eml and .txt files of a folder are read",
         f"{folder}: ignored 2 files or folders (hidden)",
@@ -279,7 +279,7 @@ def test_texts_beside_a_meta_json_of_others_say_what_to_do(tmp_path):
 
 def test_a_folder_without_texts_is_a_missing_input(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingInputError, match=r"has no texts"):
+    with pytest.raises(MissingInputError, match=r"contains no texts"):
         read(tmp_path / "empty", tmp_path / "s")
 
 

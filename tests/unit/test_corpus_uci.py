@@ -240,7 +240,7 @@ def test_skipping_bad_documents_does_not_excuse_wrong_counts(write, tmp_path):
 
 def test_absurd_gaps_between_documents_are_refused_when_matched(write, tmp_path):
     path = write("999999999999\n4\n2\n1 1 1\n999999999999 1 1\n")
-    with pytest.raises(CorpusError, match="so far only 2 documents with words"):
+    with pytest.raises(CorpusError, match="only 2 documents with words were read so far"):
         read(path, tmp_path / "s", match=tuple("abcd"))
 
 

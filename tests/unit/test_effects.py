@@ -56,7 +56,7 @@ def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
             "the documents have no column 'parti'; the columns are 'party', 'year', 'incumbent'",
         ),
         ("~ party +", "Operator"),
-        ("y ~ party", "leave out the left side"),
+        ("y ~ party", "the left side is always the topics"),
         ("~ party + s(year)", "write the smooth curve s(year) as bs(year, df=4)"),
         ("~ 1", "uses no column of the documents"),
         ("~ year + I(2 * year)", "a combination of the terms before it"),
@@ -130,7 +130,7 @@ def test_a_prediction_leaves_other_columns_as_they_are():
     [
         (("party", "dem", "green"), "the values are dem, ind, rep"),
         (("year", "1900", "2000"), "from 1990 to 2010"),
-        (("incumbent", "no", "yes"), "not a column of the formula"),
+        (("incumbent", "no", "yes"), "the formula has no such column"),
     ],
 )
 def test_a_contrast_that_is_not_there_is_refused(contrast, said):

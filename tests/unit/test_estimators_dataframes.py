@@ -221,7 +221,7 @@ def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
     with pytest.raises(UsageError, match="no column 'y'; the columns are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
-    with pytest.raises(UsageError, match="are directions and have none"):
+    with pytest.raises(UsageError, match="has no topic shares of documents"):
         SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
             vectors, "~ x", {"x": range(60)}
         )
@@ -277,7 +277,7 @@ def test_a_report_states_what_the_fit_measured(refined):
     assert facts["title"] == "LDA of 60 documents"
     assert any(
         line.startswith("a fit in Python keeps no documents")
-        and line.endswith("shares and coherence are those that the fit measured")
+        and line.endswith("shares and coherence were computed during the fit")
         for line in facts["missing"]
     )
     for topic in facts["topics"]:

@@ -93,7 +93,7 @@ def test_an_empty_text_keeps_its_label():
         (lambda: LDA(2).fit([["a", b"text"]]), "give a list of texts, or"),
         (
             lambda: LDA(2, warm_up=0, **QUICK).fit(np.eye(3)).transform(TEXTS),
-            "^X has texts, but the model has no words; fit it to",
+            "^X has texts, but the model knows no words; fit the model to",
         ),
     ],
 )
@@ -142,7 +142,7 @@ def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
     counts = np.kron(np.eye(2, dtype=int), np.ones((30, 3), dtype=int))
     columns = LDA(**how, seed_words={"b": [4], "a": [0]}).fit(counts)
     assert columns.components_[0].argmax() >= 3
-    with pytest.raises(UsageError, match="seed_words has words, but X has none"):
+    with pytest.raises(UsageError, match="seed_words has words, but X has only counts"):
         LDA(**how, seed_words={"a": ["ball"]}).fit(counts)
     for wrong in ({}, {"a": "ball"}, 3, {"a": [0], "b": [1], "c": [2]}):
         with pytest.raises(UsageError, match="seed_words"):

@@ -399,6 +399,6 @@ def test_tokens_that_differ_in_capitals_alone_are_told():
     fitted = LDA(2, **QUICK).fit(COUNTS, vocabulary=WORDS)
     with pytest.warns(UnknownWordsWarning, match=f"spelled as in fit: '{WORDS[0]}', not"):
         fitted.transform([[WORDS[0].upper()], [WORDS[0]]])
-    with pytest.raises(UsageError, match="capital letters included"):
+    with pytest.raises(UsageError, match="including capital letters"):
         LDA(2, **QUICK).fit(TOKENS, vocabulary=[word.upper() for word in WORDS])
     assert np.isfinite(fitted.transform([[], [WORDS[0]]])).all()

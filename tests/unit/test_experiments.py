@@ -57,7 +57,9 @@ def test_a_corpus_is_given_where_the_table_asks_for_it_and_nowhere_else(tmp_path
         check_corpus("mld-tv", str(tmp_path))
     with pytest.raises(MissingInputError, match="dlda-mnist needs its data: give --corpus PATH"):
         check_corpus("dlda-mnist", None)
-    with pytest.raises(MissingInputError, match=r"none: is not there; --corpus wants a folder"):
+    with pytest.raises(
+        MissingInputError, match=r"none: no such file or folder; --corpus must be a folder"
+    ):
         check_corpus("dlda-mnist", str(tmp_path / "none"))
 
 
@@ -228,7 +230,7 @@ def test_a_row_ends_with_its_seconds_and_what_it_lacks_is_said():
     found = train_row(row, lambda part: None)
     assert [p.iteration for p in found.points] == [1]
     (line,) = dlda_curves.sentences([], [found], ExperimentSetting(None))
-    assert line == "no sample yet, the burn-in is longer: ours-128"
+    assert line == "no sample yet, because the burn-in has not ended: ours-128"
     assert "no sample yet after 1 iterations" in dlda_curves.describe(found.points[-1])
 
 

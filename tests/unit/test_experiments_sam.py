@@ -138,7 +138,7 @@ def test_orders_and_claims_follow_the_numbers():
     assert sam_curves.say(scores) == [
         "by the paper's score, settings of the released code: vi 7 < sggmc 8 < gsgnht 9",
         "by the paper's score, sgmc's settings: svi 4 < vi 5",
-        "the thermostat below SGGMC: not found, 9 against 8",
+        "gSGNHT lower than SGGMC: not found, 9 against 8",
     ]
     below = {
         "gsgnht-full-2016": 9.0,
@@ -147,6 +147,6 @@ def test_orders_and_claims_follow_the_numbers():
         "svi-2016": 11,
     }
     assert sam_curves.say(below)[1:] == [
-        "SGGMC and gSGNHT, whole corpus, below GMC: not found, 9 against 8",
-        "GMC below variational Bayes: found, 8 against 11",
+        "SGGMC and gSGNHT with the whole corpus lower than GMC: not found, 9 against 8",
+        "GMC lower than variational Bayes: found, 8 against 11",
     ]

@@ -227,7 +227,7 @@ def test_fixed_priors_are_told_too():
         ({"eta": "auto"}, 'or "learn"'),
         ({"alpha": "learn", "algo": "ovb"}, "does not apply to algo ovb"),
         ({"eta": "learn", "algo": "sgrld"}, "or algo scir, gibbs, cgs"),
-        ({"eta": "learn", "seed_words": {"a": ["1"]}}, "seed_words gives some words another"),
+        ({"eta": "learn", "seed_words": {"a": ["1"]}}, "seed_words needs different priors"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(given, said):

@@ -81,7 +81,7 @@ def test_no_family_has_an_option_that_is_spelled_where_nobody_looks():
         ("a: b\na: c", "'a' occurs twice"),
         ('{"a": ["b"], "a": ["c"]}', "'a' occurs twice"),
         ("a: *", "not a word"),
-        ("a: b*c", "may occur only at the end"),
+        ("a: b*c", "may occur only after the first letters"),
         ('{"a": "b"}', "no list of words"),
         ('{"a": []}', "no list of words"),
         ('{"a": [null]}', "not a word"),
@@ -124,7 +124,7 @@ def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():
     )
     assert unknown_seeds({"a": ["team"]}, WORDS) is None
     assert unknown_seeds(None, WORDS) is None
-    with pytest.raises(UsageError, match="topic 'b' has no seed among the 7 words"):
+    with pytest.raises(UsageError, match="no seed of topic 'b' is among the 7 words"):
         resolved({"a": ["team"], "b": ["x", "y*", 7]})
 
 

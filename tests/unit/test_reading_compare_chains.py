@@ -103,7 +103,7 @@ def test_a_diagnosis_shows_itself_in_lines(places):
     found = diagnose(*places)
     first, head, *rows = repr(found).splitlines()
     assert first.startswith(f"Diagnosis of 3 chains ({places[0]}, ")
-    assert "20 samples each; verdict(...) explains it" in first
+    assert "20 samples each; for an explanation, call verdict(...)" in first
     assert head.split() == ["topic", "overlap", "R-hat", "ESS", "top", "words"]
     steadiest = max(found.topics, key=lambda topic: topic.overlap)
     assert rows[0].split()[:2] == [str(steadiest.id), f"{steadiest.overlap:.2f}"]
@@ -127,7 +127,7 @@ def test_a_topic_of_one_chain_only_is_told(places):
     assert found.topics[2].rhat > 1.6  # ranks: one of three chains quite apart has 1.7
     said = verdict(found)
     assert said[0].startswith("5 of 6 topics are the same in all 3 chains")
-    assert said[0].endswith("1 is not the same: 2.")
+    assert said[0].endswith("1 is different: 2.")
     assert any("found different solutions" in line for line in said)
 
 
@@ -236,7 +236,7 @@ def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
     assert found.iterations == whole.iterations
     assert found.kept == (20, 20)
     assert found.traced == (found.iterations[:full] if full >= 4 else ())
-    assert any("full samples in common" in note for note in found.notes) == (full < 4)
+    assert any("complete samples of the same" in note for note in found.notes) == (full < 4)
     for mine, theirs in zip(found.topics, whole.topics, strict=True):
         assert mine.counterparts == theirs.counterparts
         assert mine.overlap == pytest.approx(theirs.overlap, abs=0.02)
@@ -450,8 +450,8 @@ def made(rhats, prediction=None, chains=2, contraction=(), n=100, ess=400.0):
 def test_a_verdict_counts_topics_that_have_mixed():
     said = verdict(made([(0.9, 1.02), (0.8, 1.5), (0.3, 3.0), (0.7, 1.05)]))
     assert said[0].startswith("3 of 4 topics are the same in both chains")
-    assert said[0].endswith("; 1 is not the same: 2.")
-    assert said[1].startswith("Of the shared topics 2 have mixed")
+    assert said[0].endswith("; 1 is different: 2.")
+    assert said[1].startswith("2 of the shared topics have mixed")
     assert "effective sample size (ESS) is at least 400)" in said[1]
     assert "probabilities of the other 1 differ more between chains" in said[1]
 

@@ -123,7 +123,7 @@ def test_documents_of_one_component_are_together(tmp_path):
 def test_chains_of_one_law_have_mixed_and_others_have_not(tmp_path):
     same = diagnose(plant(tmp_path / "a", 1, rows(1)), plant(tmp_path / "b", 2, rows(2)))
     assert max(q.measure.rhat for q in same.quantities if q.measure.rhat == q.measure.rhat) < 1.1
-    assert "All quantities that every draw has have mixed" in verdict(same)[0]
+    assert "All quantities that describe whole draws have mixed" in verdict(same)[0]
     other = diagnose(tmp_path / "a", plant(tmp_path / "c", 3, rows(3, first=0.6)))
     by_name = {q.name: q.measure.rhat for q in other.quantities}
     assert by_name["first"] > 1.5

@@ -95,7 +95,9 @@ def test_a_fit_has_no_draws_and_a_mixture_no_intervals(opened):
         interval_steps(opened("ovb"), 20)
     with pytest.raises(UsageError, match="components differ between samples"):
         interval_steps(opened("dpmm"), 20)
-    with pytest.raises(UsageError, match="ovb has no samples, so its documents have no draws"):
+    with pytest.raises(
+        UsageError, match="ovb has no samples, so topics of documents cannot be drawn"
+    ):
         opened("ovb").document_draws(some(opened("ovb")), np.arange(12), [])
 
 
@@ -139,7 +141,7 @@ def test_tokens_of_some_models_have_no_topics(opened):
     """Red with: proportions rounded to tokens."""
     for name, said in (
         ("sam", "a spherical admixture model does not assign topics"),
-        ("ovb", "no topics"),
+        ("ovb", "topics of their tokens cannot be drawn"),
     ):
         with pytest.raises(UsageError, match=said):
             opened(name).fitted.token_topics(some(opened(name)), np.arange(12), 0)

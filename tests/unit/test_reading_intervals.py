@@ -62,14 +62,14 @@ def test_no_step_and_no_sweeps_make_draws_of_minibatches_the_posteriors(run, swe
     assert not found.faithful
     assert found.noise < 1.5
     assert found.title == "90 % of draws"
-    assert "may be off centre" in found.remark()
+    assert "may shift them" in found.remark()
 
 
 def test_where_no_factor_is_known_none_is_told(run):
     found = Results(run(algo="sgrld", **DEFAULT), 1).spread()
     assert not found.faithful
     assert (found.noise, found.width) == (None, None)
-    assert "of unknown size; compare with --exact-sweeps 1000" in found.remark()
+    assert "by an unknown amount; compare with --exact-sweeps 1000" in found.remark()
 
 
 @pytest.fixture

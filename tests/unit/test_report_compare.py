@@ -257,7 +257,7 @@ def test_names_go_to_partners_and_never_over_names_that_a_person_gave(made):
 
 def test_without_names_there_is_nothing_to_carry(made):
     bare = made._replace(left=made.left._replace(labels={}))
-    with pytest.raises(MissingInputError, match="no topic has a name to carry"):
+    with pytest.raises(MissingInputError, match="no topic has a name that can be copied"):
         carry_labels(bare)
     assert not (made.right.path / "labels.json").exists()
 

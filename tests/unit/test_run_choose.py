@@ -236,8 +236,7 @@ def test_another_instruction_set_is_no_mismatch_and_is_said(tmp_path: Path) -> N
     candidate = find_run(out=tmp_path / "run", root=tmp_path, name=NAME, resume="auto")
     decision = decide(candidate, {**config(), "isa": "avx512"}, resume="auto")
     assert decision.notes == (
-        "isa is now avx512, was avx2; results have the same distribution but are not bit for bit "
-        "the same",
+        "isa was avx2 and is now avx512, so results keep their distribution but not their exact bits",
     )
 
 

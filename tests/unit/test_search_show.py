@@ -78,8 +78,8 @@ def test_a_number_that_chains_do_not_share_is_not_for_reading():
     )
     assert (found.reading, found.record()["reading"]) == ("k-8", "k-8")
     said = next(line for line in sentences(found) if "For reading" in line)
-    assert said.startswith("For reading: K = 8 (790.0): 79 % of the words")
-    assert "with K = 16, the smallest setting within 0.5 % of the best (761.0), it is 37 %." in said
+    assert said.startswith("For reading: K = 8 (790.0), with 79 % of the words")
+    assert "in K = 16, the smallest setting within 0.5 % of the best (761.0), only 37 %" in said
     assert result(row(8, 790.0), row(16, 761.0), best=16, smallest=16).reading == "k-16"
 
 
@@ -102,7 +102,7 @@ def test_a_family_that_finds_its_own_number_has_one_answer():
 
 def test_chains_that_differ_by_more_than_settings_are_told_of():
     found = result(row(50, 790.0, apart=0.03), row(100, 760.0), best=100, smallest=100)
-    assert "differ by up to 3.0 % (K = 50)" in " ".join(sentences(found))
+    assert "Ignore differences of less than 3.0 % between settings" in " ".join(sentences(found))
 
 
 def test_the_table_says_who_was_dropped_and_by_how_much_who_is_worse(middle):

@@ -136,7 +136,7 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
     [
         (
             15,
-            "15 topics for 14 documents of 168 tokens are too many to find reliable topics (about 11 ",
+            "15 topics are too many for 14 documents with 168 tokens to find reliable topics (about 11 ",
         ),
         (5, "(about 33 tokens per topic); give more documents"),
     ],
@@ -144,7 +144,7 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
 def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(plan_of, topics, said):
     """Red with: no warning of a hundred topics for eighteen documents."""
     lines = plan_of({"topics": topics, "holdout": 6})[1]
-    (line,) = [line for line in lines.warnings if "topics for" in line]
+    (line,) = [line for line in lines.warnings if "are too many for" in line]
     assert said in line
 
 

@@ -71,7 +71,7 @@ def test_the_command_shows_every_topic(corpus):
     assert [topic["found"] for topic in record["topics"]] == [2, 2, 2]
     shown = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
     assert shown.stdout.count("2 of 2") == 3
-    assert "new texts had topics about as often" in " ".join(shown.stdout.split())
+    assert "Tests with new texts gave similar numbers" in " ".join(shown.stdout.split())
     wrong = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2", "--burn-in", "9"])
     assert wrong.exit_code == 2
     assert "--replicate needs a single run" in wrong.stderr
@@ -85,5 +85,5 @@ def test_what_replicates_need_is_named(corpus):
     for path in sorted((run / "corpus").iterdir()):
         path.unlink()
     (run / "corpus").rmdir()
-    with pytest.raises(MissingInputError, match="--replicate trains on its documents"):
+    with pytest.raises(MissingInputError, match="--replicate cannot train on its documents"):
         replicate_topics(open_run(run, 1), 1)

@@ -225,7 +225,7 @@ class _Automatic:
         reasons = [
             (self.large, f"more than {ROOM >> 20} MB of text"),
             ([*left_out], "long texts or nested values"),
-            (rare, f"in few documents, although among the first {MOST} columns"),
+            (rare, "values in fewer documents than the kept columns"),
         ]
         others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
         advice = "choose others with --meta-field NAME,..."

@@ -91,8 +91,8 @@ class Metadata:
         if self.named and (ID, "") not in self.collector.columns:
             names = field_names(name for _, name in self.collector.columns)
             raise CorpusError(
-                f"no row of the table has the field {fields.id[:40]!r} (--id-field), by which rows "
-                f"are matched to documents; choose another field: {names}",
+                f"no row of the table has the field {fields.id[:40]!r} (--id-field), so rows "
+                f"cannot be matched to documents; choose another field: {names}",
                 path,
             )
 
@@ -148,8 +148,8 @@ class Metadata:
                 example += ")"
             raise CorpusError(
                 f"this table of {plural(size, 'row')} lacks a row for "
-                f"{plural(without, 'document')}{example}; add the rows, or keep these documents "
-                "without values: --on-bad-document skip",
+                f"{plural(without, 'document')}{example}; add the rows, or accept missing "
+                "values for these documents: --on-bad-document skip",
                 self.path,
             )
         if without:
@@ -171,9 +171,9 @@ class Metadata:
             positions = places.gather(block)
             if (positions < 0).any():
                 raise CorpusError(
-                    "rows cannot be matched to documents by their order, because this corpus "
-                    "does not record which documents were left out; build the corpus again, or "
-                    "add a column of ids and name it with --id-field",
+                    "this corpus does not record which documents were left out, so rows cannot "
+                    "be matched to documents by order; build the corpus again, or add an id "
+                    "column and name it with --id-field",
                     self.path,
                 )
             yield np.where(positions < self.collector.documents, positions, -1)
@@ -190,16 +190,17 @@ class Metadata:
         size, read = self.collector.documents, self.documents_read
         if self.skipped_in is not None:
             raise CorpusError(
-                f"a bad document was left out, so the rows of {self.path} cannot be matched to "
-                "documents by their order; add a column of ids and name it with --id-field",
+                f"an unreadable document was left out, so rows of {self.path} cannot be matched "
+                "to documents by order; add an id column and name it with --id-field",
                 self.skipped_in,
             )
         first = next((names.of(block[:1]) for block in rows() if len(block)), None)
         if read is None or size == read:
             if first is not None and first.is_named:
                 self.log(
-                    f"{self.path}: no column has the documents' ids or file names, so rows are "
-                    f"matched to documents by order: row 1 to {first.called[0][:60]!r}, and so on"
+                    f"{self.path}: rows are matched to documents by order (row 1 to "
+                    f"{first.called[0][:60]!r}, and so on), because no column has ids or file "
+                    "names"
                 )
             return
         advice = "correct the table, or add a column of ids and name it with --id-field"
@@ -210,9 +211,9 @@ class Metadata:
             )
         example = "" if first is None else f" (the first document is {first.called[0][:60]!r})"
         raise CorpusError(
-            "rows cannot be matched to documents: no column has ids or file names, and the table "
-            f"has {plural(size, 'row')} for {plural(read, 'document')}, including those without "
-            f"words{example}; " + advice,
+            "rows cannot be matched to documents: no column has ids or file names, and the "
+            f"table has {plural(size, 'row')}, but {plural(read, 'document')} were read, "
+            f"counting empty documents{example}; " + advice,
             self.path,
         )
 

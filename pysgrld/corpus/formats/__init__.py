@@ -196,7 +196,7 @@ FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 #: mistaken for others come first, and the most general formats last.
 FORMATS = (
     Format(
-        "a page of articles of Nexis",
+        "a Nexis web page of articles",
         "text",
         "",
         heads.NEXIS,

@@ -85,7 +85,8 @@ def find_words(
             f"the file has counts of {plural(words, 'word')}, but the vocabulary {path} has "
             f"{only}{len(vocabulary):,}; "
             + (
-                f"the file has {documents:,} documents, so its rows may be the words: try {turned}"
+                f"the file has {documents:,} documents, as many as the vocabulary has words, so "
+                f"rows and columns may be exchanged: try {turned}"
                 if documents == len(vocabulary)
                 else "give the vocabulary of this file with --vocab"
             ),
@@ -421,9 +422,9 @@ class Grouping:
             if self.context.keep_empty and gap:
                 if self.absent > 1_000_000 + self.present and not self.sure:
                     raise self._error(
-                        f"the document number {present[-1]} is too large: so far only "
-                        f"{plural(self.present, 'document')} with words were read; number "
-                        "documents without gaps",
+                        f"document number {present[-1]} is too large, because only "
+                        f"{plural(self.present, 'document')} with words were read so far; "
+                        "number documents without gaps",
                         0,
                     )
                 counts_by_id = np.zeros(int(present[-1]) - self.last, np.int64)

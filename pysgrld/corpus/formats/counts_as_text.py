@@ -106,7 +106,9 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
     fields = (size or b"").split()
     if len(fields) != 3:
         raise CorpusError(
-            f"{quoted(size or b'')} is not the size of the matrix; {_MARKET}", source.label, number
+            f"{quoted(size or b'')} is not a line with the size of the matrix; {_MARKET}",
+            source.label,
+            number,
         )
     header = _header_of(fields, (number,) * 3, number + 1, source.label, _MARKET)
     entries = _entries(source.label, header, form, False, chain([rest] if rest else [], lines))
@@ -476,12 +478,12 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
             return f"{quoted(pair)} is not of the form id:count"
         if word == b"qid":
             if not count.isdigit():
-                return f"{quoted(pair)}: a query must be a whole number"
+                return f"{quoted(pair)}: a query id (qid) must be a whole number"
             continue
         if first and word.isdigit() and not word.strip(b"0"):
             return (
-                "word id 0, but the ids before it were assumed to start at 1; begin the file "
-                f"with the line {_COMMENT!r}"
+                "word id 0 occurs, but earlier lines suggested that ids start at 1; begin the "
+                f"file with the line {_COMMENT!r}"
             )
         if reason := _wrong_id(word, first, last) or wrong_count(count, False):
             return reason
@@ -491,11 +493,9 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
 def _wrong_id(field: bytes, first: int, last: int) -> str:
     """Return an error message if a field is not a valid word id, else an empty text."""
     if not field.isdigit():
-        return f"word {quoted(field)} is not a whole number of at least {first}"
+        return f"word id {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:
-        return f"word {quoted(field)} is greater than {last}, the last id of the vocabulary"
+        return f"word id {quoted(field)} is greater than {last}, the last id of the vocabulary"
     return (
-        f"word {quoted(field)} is too small: word ids start at {first}"
-        if int(field) < first
-        else ""
+        f"word id {quoted(field)} is too small: ids start at {first}" if int(field) < first else ""
     )

@@ -227,9 +227,9 @@ def _records(
                 elif _swallows(lines.record, delimiter):
                     lines.back(1)
                     reason = (
-                        f"a quotation mark opens a field here and is closed in line {last}, "
-                        f"but each line between looks like a record of {lines.fields} fields "
-                        "(--set quote=none reads quotation marks as plain characters)"
+                        f"a quotation mark opened here is closed only in line {last}, but the "
+                        f"lines between look like records of {lines.fields} fields (--set "
+                        "quote=none reads quotation marks as plain characters)"
                     )
                     yield BadDocument("open quote", reason), first
                     continue
@@ -335,8 +335,8 @@ def _with_unnamed(
     if len(ids) < len(wider) or "id" in names:
         return names
     context.log(
-        f"{source.label}: the header has one name fewer than the records have fields, so the first "
-        "field is the id"
+        f"{source.label}: the header has one name less than the records have fields, so the "
+        "first field is used as id"
     )
     return ["id", *names]
 

@@ -90,7 +90,7 @@ def check_tags(data: bytes) -> None:
         )
     if any(len(tag[0].split()) > VALUES for tag in _LONG_TAG.finditer(data)):
         raise BadDocument(
-            "nested too deeply", f"a tag of this page has more than {VALUES:,} values"
+            "nested too deeply", f"an HTML tag of this page has more than {VALUES:,} attributes"
         )
 
 
@@ -133,7 +133,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             f"the page declares the encoding {encoding}, but is not valid {encoding}; give "
             "the right one with --encoding"
         )
-        raise BadDocument("not in its encoding", reason) from None
+        raise BadDocument("wrong encoding", reason) from None
 
 
 def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:

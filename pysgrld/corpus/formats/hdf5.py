@@ -197,7 +197,7 @@ def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
     indices, data = matrix.data["indices"], matrix.data["data"]
     major = matrix.documents if matrix.by_rows else matrix.words
     if len(indptr) != major + 1 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
-        raise ValueError("indptr does not match indices")
+        raise ValueError("the arrays indptr and indices do not match")
     for start in range(0, len(indices), PORTION):
         end = min(start + PORTION, len(indices))
         first = np.searchsorted(indptr, np.arange(start, end), side="right") - 1

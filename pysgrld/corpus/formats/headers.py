@@ -173,7 +173,7 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 def labels_left_out(label: str, rows: int) -> str:
     """Return the message that rows with questions or ids of a survey are left out."""
-    return f"{label}: skipped {plural(rows, 'row')} of survey labels below the header"
+    return f"{label}: skipped {plural(rows, 'row')} with survey questions or ids below the header"
 
 
 def numbered_names(columns: int) -> list[str]:

@@ -54,7 +54,9 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
                 except UnicodeDecodeError:
                     raise BadDocument("not UTF-8", undecodable(context.options.encoding)) from None
                 except (ValueError, RecursionError) as error:
-                    reason = getattr(error, "msg", "nested too deeply or a number too long")
+                    reason = getattr(
+                        error, "msg", "values are nested too deeply, or a number is too long"
+                    )
                     raise BadDocument("not JSON", f"not JSON: {reason}") from None
                 if is_alone:
                     _check_is_document(record, source.label)
@@ -158,8 +160,8 @@ def _check_is_document(value: Any, label: str) -> None:
     shapes = {_shape(column) for column in value.values()} if isinstance(value, dict) else {None}
     if len(shapes) == 1 < len(value) and shapes != {None}:
         raise CorpusError(
-            "the only object has a list for each column; write an object for each document (pandas: "
-            "to_json(FILE, orient='records', lines=True))",
+            "the file is a single object with a list for each column; write an object for each "
+            "document (pandas: to_json(FILE, orient='records', lines=True))",
             label,
         )
 

@@ -214,7 +214,7 @@ class Elements:
                 if after != ",":
                     problem = f"{after!r} follows" if after else "the file ends"
                     raise self.fault(
-                        f"{problem}, but a comma or the ] of the array must follow this element; "
+                        f"{problem} where a comma or the closing ] of the array was expected; "
                         "correct the file",
                         self.taken,
                     )

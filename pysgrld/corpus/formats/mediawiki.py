@@ -127,9 +127,9 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     if dump.documents:
         yield dump.batch()
     context.log(
-        f"{source.label}: {plural(dump.pages, 'page')}: {plural(dump.articles, 'article')}; "
-        f"skipped {plural(dump.redirects, 'redirect')}, {dump.others} of other namespaces, "
-        f"{dump.empty} empty"
+        f"{source.label}: read {plural(dump.articles, 'article')} of "
+        f"{plural(dump.pages, 'page')}; skipped {plural(dump.redirects, 'redirect')}, "
+        f"{dump.others} pages of other namespaces and {dump.empty} empty pages"
     )
 
 
@@ -215,9 +215,9 @@ class _Dump:
         if self.depth == 1:
             if name != _ROOT:
                 raise self.error(
-                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>, "
-                    "and it is unclear which elements are documents; write the texts as JSON "
-                    "lines"
+                    f"this XML file is not a MediaWiki dump (it begins with <{name[:40]}>, not "
+                    f"<{_ROOT}>), and it is unclear which elements are documents; write the "
+                    "texts as JSON lines"
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))

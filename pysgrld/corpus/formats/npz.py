@@ -159,7 +159,7 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
     """Read the storage format of the matrix, its number of rows and its number of columns."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
-        raise _WrongError(f"format.npy does not name a sparse format; {_ADVICE}")
+        raise _WrongError(f"format.npy does not contain the name of a sparse format; {_ADVICE}")
     value = member.take(1)[0]
     form = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     if form not in ("csr", "csc", "coo"):
@@ -205,8 +205,8 @@ def _compressed(
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
-            f"indptr has {indptr.length()} values, indices {indices.length()}, data {entries}; wanted "
-            f"{major + 1}, {entries} and {entries}"
+            f"the arrays indptr, indices and data have {indptr.length()}, {indices.length()} "
+            f"and {entries} values, but must have {major + 1}, {entries} and {entries}"
         )
     before = int(indptr.take(1)[0])
     for start in range(0, major, PORTION):
@@ -251,8 +251,7 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             i = int(np.argmax((ids < 0) | (ids >= size)))
             where = f" in document {int(rows[i]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, the range given by "
-                "shape.npy"
+                f"{name} {int(ids[i]) + 1}{where} is out of range: shape.npy allows 1 to {size}"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)

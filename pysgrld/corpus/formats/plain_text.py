@@ -27,9 +27,9 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
-            f"{source.label}: each line has {fields} fields separated by tabs, and all fields are "
-            "read as text; to read a table instead, give --header-line none and name the column of the "
-            "text: --text-field columnN",
+            f"{source.label}: each line has {fields} tab-separated fields, which are all read "
+            "as text; to read only one, give --header-line none and --text-field columnN, where "
+            "N is its number",
             Severity.WARNING,
         )
     for block in source.lines(context.bad):

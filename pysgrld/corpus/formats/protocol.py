@@ -185,17 +185,16 @@ class Noticed:
                 "makes each file a document)"
             )
         if self.by_file:
-            whose = "their" if len(self.by_file) > 1 else "its"
             yield Message(
                 f"{plural(len(self.by_file), 'text file')}: each file is a document "
-                f"(--document-is line makes each of {whose} lines a document)"
+                "(--document-is line makes each line a document)"
             )
         if self.utf8:
             n_others = plural(len(self.utf8) - 1, "other file")
             who = self.utf8[0] + (f" and {n_others}" if len(self.utf8) > 1 else "")
             yield Message(
-                f"{who}: this is UTF-8 but was read as {encoding}, so words with accents or other "
-                "letters are wrong; leave out --encoding, and convert the other files to UTF-8",
+                f"{who}: UTF-8 was read as {encoding}, so accented letters are wrong; leave out "
+                "--encoding, and convert all other files to UTF-8",
                 Severity.WARNING,
             )
         if self.twins:

@@ -186,7 +186,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
                 if rows * columns > most // PER_CELL:
                     raise CorpusError(
                         f"the workbook's cells span {rows} rows and {columns} columns; delete "
-                        f"cells that are far from the table; or, {advice}",
+                        f"cells far from the table; otherwise, {advice}",
                         label,
                     )
     return stored.getvalue()
@@ -291,8 +291,8 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
             raise CorpusError(
-                f"the list has {plural(len(begun), 'start')} (TY) but {plural(len(works), 'end')} "
-                "(ER) of works; export it again",
+                f"{plural(len(begun), 'work')} of the list have a beginning (TY), but "
+                f"{len(works)} have an end (ER); export the list again",
                 source.label,
                 chunk.lines + 1,
             )

@@ -77,7 +77,7 @@ REFUSED = (
     (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
     (
         rb"\s*+1[.:] (?=.{0,600}?\b(?:19|20)[0-9]{2}\b[^\n;]{0,20};).{0,20000}?\bPMID: [0-9]",
-        "a list of PubMed as abstracts or summaries",
+        "a PubMed list of abstracts or summaries",
         "save it in the format PubMed (.nbib)",
     ),
     (rb"\s*<RECORD 1>", "Engineering Village plain text", _AS_RIS),

@@ -85,9 +85,7 @@ class Export:
         """Yield a message to the user with the number of notices of Slack that were left out."""
         if self.notices:
             n_notices = plural(self.notices, "automatic notice")
-            yield Message(
-                f"{self._folder}: skipped {n_notices} of Slack, such as that a member has joined"
-            )
+            yield Message(f"{self._folder}: skipped {n_notices} from Slack, such as 'X has joined'")
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts]:
         """Yield one document per message in a file, with channel, user and time as columns."""

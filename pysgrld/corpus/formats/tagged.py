@@ -143,8 +143,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         if work and (ends or tag == tags.first):
             if tags.last and not ends:
                 raise CorpusError(
-                    f"a work begins here ({tags.first}), but the work that begins in line "
-                    f"{open_since} has no end ({tags.last}); export the list again",
+                    f"a new work begins here ({tags.first}) before the end ({tags.last}) of the "
+                    f"work that begins in line {open_since}; export the list again",
                     source.label,
                     line_number,
                 )
@@ -156,8 +156,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         size += len(line)
         if size > limit:
             raise CorpusError(
-                f"a work has more than {limit} bytes (--set max-line): this is not a list of "
-                f"{tags.what}",
+                f"a work has more than {limit} bytes (--set max-line), too many for a list in "
+                f"the format {tags.what}",
                 source.label,
                 line_number,
             )

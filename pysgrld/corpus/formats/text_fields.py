@@ -93,8 +93,8 @@ def chosen(
         field = field or usual(words, _LAST_NAMES)
         if field is None and _are_counts(names, words, rows):
             raise CorpusError(
-                "no column contains text; it looks like a table of counts "
-                f"({field_names(names)}); save the counts as a sparse matrix with one row per "
+                "no column contains text; the table seems to contain counts "
+                f"({field_names(names)}); save the counts as a sparse matrix, one row per "
                 "document (scipy.sparse.save_npz, or Matrix Market), and give the words with "
                 "--vocab",
                 label,

@@ -66,7 +66,7 @@ def timings(quick: bool) -> Iterator[Timing]:
         yield Timing("rows", name, "ns/element", partial(_lazy_steps, 0.1, 100, 100_000, 5000))
 
         for algo in ("sgld", "mala"):
-            name = f"words that walk, {algo}, K=100, V={v // 10:,} in 10 slices {where}"
+            name = f"dynamic topics, {algo}, K=100, V={v // 10:,} in 10 slices {where}"
             walks = partial(_walks, algo, 100, v // 10, 10, touched)
             yield Timing("rows", name, "ns/element", walks)
 
@@ -79,9 +79,9 @@ def timings(quick: bool) -> Iterator[Timing]:
 
     # Kernels that draw random numbers.
     for kind, name, values in (
-        ("normal", "a Philox block and a normal", (0.0,)),
-        ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
-        ("poisson", "a Philox block and a Poisson, mean {}", (0.05, 1.5, 40.0)),
+        ("normal", "one normal variate, with its Philox block", (0.0,)),
+        ("gamma", "one gamma variate, with its Philox block, shape {}", (0.05, 1.5, 40.0)),
+        ("poisson", "one Poisson variate, with its Philox block, mean {}", (0.05, 1.5, 40.0)),
     ):
         for value in values:
             yield Timing("draws", name.format(f"{value:g}"), "ns/draw", partial(_draw, kind, value))

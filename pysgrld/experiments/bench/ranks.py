@@ -125,7 +125,7 @@ def measure_ranks(
     total = 1 + len(sizes) + len(times)
     hosts = comm.gather(comm.host)
     latency = _messages(comm, repeats)
-    rows = [row_of("messages", "one of no length to all", "us", [1e6 * x for x in latency])]
+    rows = [row_of("messages", "an empty message to all ranks", "us", [1e6 * x for x in latency])]
     for done, size in enumerate(sizes, 1):
         tell(done, total)
         took = _added(comm, int(125_000 * size), repeats)

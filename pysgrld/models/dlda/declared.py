@@ -49,7 +49,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     """Deep LDA, the Poisson gamma belief network."""
 
     name = "dlda"
-    summary = "deep LDA: several layers, each with topics of the topics below"
+    summary = "deep LDA: several layers, each combining topics of the layer below"
     # Samplers that integrate documents out, or only fit them, are not available for several
     # layers.
     algorithms = tuple(
@@ -73,18 +73,26 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             metavar="KIND",
             default="counts",
         ),
-        "p-prior": _pair("A0,B0", "0.01,0.01", "Beta prior of a document's p", (0.01, 0.01)),
+        "p-prior": _pair(
+            "A0,B0", "0.01,0.01", "Beta prior of a document's probability parameter p", (0.01, 0.01)
+        ),
         "c-prior": _pair(
-            "E0,F0", "1,1", "Gamma prior (shape, rate) of a document's rates c", (1.0, 1.0)
+            "E0,F0",
+            "1,1",
+            "Gamma prior (shape, rate) of a document's rate parameters c",
+            (1.0, 1.0),
         ),
         "r-prior": _pair(
             "GAMMA0,C0",
             "1,1",
-            "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: starting values",
+            "Gamma(GAMMA0/K, rate C0) prior of the weights r of the top layer; gibbs: starting "
+            "values",
             (1.0, 1.0),
         ),
-        "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
-        "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
+        "r-shape-prior": _pair(
+            "E1,F1", "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0", (1.0, 1.0)
+        ),
+        "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior (shape, rate) of C0", (1.0, 1.0)),
         "scale-weight": SCALE_WEIGHT,  # This option is used by the steps of gamma shapes.
     }
     shows: ClassVar[Mapping[str, str]] = {

@@ -267,7 +267,7 @@ DEEP_PERPLEXITY = replace(
         (
             "rate_weighted_perplexity",
             "rate weighted",
-            "samples weighted by their total rate, as in the paper",
+            "each sample weighted by its total rate, as in the paper",
         ),
     ),
 )

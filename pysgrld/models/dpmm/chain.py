@@ -46,7 +46,8 @@ class MixtureChain(Mixture, Chain):
     ) -> None:
         if not isinstance(stream, Epochs):
             raise UsageError(
-                "a mixture stores the component of every document, so it needs a stored corpus"
+                "a mixture stores the component of every document, so the corpus must be "
+                "stored, too"
             )
         Chain.__init__(self, options, stream, tokens, waiting)
         Mixture.__init__(
@@ -68,8 +69,8 @@ class MixtureChain(Mixture, Chain):
         """Yield a message on the effect of minibatches on the variance of components."""
         if self.sampler.inflates:
             yield Message(
-                f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times "
-                "as large as without minibatches",
+                "minibatch noise multiplies the variance of components by "
+                f"{self.noise_inflation:.3g} compared with training without minibatches",
                 Severity.DETAIL,
             )
 

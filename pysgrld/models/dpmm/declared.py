@@ -55,8 +55,8 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-conc": Option(
             choice(*CONCENTRATIONS),
             "sticks; gibbs: ew",
-            "draw the concentration given the sticks, or given the number of occupied components "
-            "(ew; approximate with minibatches)",
+            "draw the concentration given the component weights (sticks) or the number of "
+            "occupied components (ew; approximate with minibatches)",
             _GROUP,
             metavar="sticks|ew",
             setting=True,
@@ -81,7 +81,7 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-swaps": Option(
             choice("on", "off"),
             "on",
-            "let ordered components exchange their labels: on, off",
+            "let components exchange their places in the order: on, off",
             _GROUP,
             metavar="on|off",
             setting=True,
@@ -89,8 +89,7 @@ class MixtureModel(Model["MixtureOptions"]):
         "dp-reuse": Option(
             choice("on", "off"),
             "off",
-            "keep empty components after the last occupied one, which may be occupied again: on, "
-            "off",
+            "keep empty components after the last occupied component for later use: on, off",
             _GROUP,
             metavar="on|off",
             default="off",
@@ -105,7 +104,7 @@ class MixtureModel(Model["MixtureOptions"]):
         "warm-up": "training starts with documents assigned to the components of --set dp-start",
         "lazy": "every step updates all rows",
         "top-word-samples": "component numbers have different meanings in different samples",
-        "cir-rate": "only the rate of the paper is available",
+        "cir-rate": "this model always uses the rate of the paper",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,
@@ -146,8 +145,8 @@ class MixtureModel(Model["MixtureOptions"]):
             raise UsageError(f"--set dp-stick-step does not apply to --algo {algo}; leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
-                f"--set dp-swaps does not apply to --algo {algo} without --set dp-conc=sticks, because "
-                "components then have no order; leave it out"
+                f"--set dp-swaps does not apply to --algo {algo}, because its components have "
+                "no order; leave out --set dp-swaps, or give --set dp-conc=sticks"
             )
         check_one_eta(settings.get("eta"))
 

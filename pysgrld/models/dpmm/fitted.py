@@ -35,7 +35,7 @@ TITLES = {
     "first": "largest weight",
     "second": "second weight",
     "third": "third weight",
-    "together": "two neighbours in one component",
+    "together": "neighbouring documents in one component",
 }
 #: Maximum number of held-out documents used to estimate how often a document has the same component
 #: as the next document.

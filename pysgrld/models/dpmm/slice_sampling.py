@@ -504,9 +504,8 @@ class Mixture:
         check_topics("z", z, components)
         if z.min() < 0 or z.max() + 1 != components or not c > 0:
             raise CheckpointError(
-                f"the checkpoint is not a valid state of a mixture: it has {components} "
-                f"components and the concentration {c:g}, and documents are assigned to the "
-                f"components {z.min()} to {z.max()}"
+                f"the checkpoint has inconsistent components: {components} components, "
+                f"concentration {c:g}, and documents in the components {z.min()} to {z.max()}"
             )
         self.step, self.concentration, self.z = step, c, z.copy()
         self._log_sticks = arrays["sticks.log_g"].copy()

@@ -60,7 +60,7 @@ class DynamicModel(Model["DynamicOptions"]):
         "drift": Option(
             real(_LEAST, 100.0),
             "0.1",
-            "standard deviation of the change of a word's logarithm from slice to slice",
+            "standard deviation of the change of a word's log weight from slice to slice",
             _GROUP,
             metavar="S",
             default=DRIFT,
@@ -69,7 +69,7 @@ class DynamicModel(Model["DynamicOptions"]):
         "spread": Option(
             real(_LEAST, 1000.0),
             "3",
-            "standard deviation of a word's logarithm in the first slice",
+            "standard deviation of a word's log weight in the first slice",
             _GROUP,
             metavar="S",
             default=SPREAD,

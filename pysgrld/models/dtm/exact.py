@@ -16,7 +16,7 @@ class ExactDynamic(ExactTokens):
     """Chain of the refinement, which uses the whole corpus and tests each step of the topics."""
 
     algo = "mala"
-    method = "Gibbs sampling and steps that are accepted or not"
+    method = "Gibbs sampling with Metropolis steps"
 
     @staticmethod
     def parts(

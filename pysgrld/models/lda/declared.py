@@ -59,8 +59,8 @@ class LDAModel(Model["LDAOptions"]):
         "keep-documents": Option(
             choice("on", "off"),
             "off; gibbs, cgs: on",
-            "on: each iteration uses the whole corpus, and the topics of a document's tokens "
-            "(ovb: its proportions) continue from the iteration before",
+            "on: use the whole corpus in each iteration, and keep the topics of all tokens "
+            "(ovb: proportions of all documents) for the next iteration",
             "Sampling",
             metavar="on|off",
             setting=True,
@@ -125,8 +125,8 @@ class LDAModel(Model["LDAOptions"]):
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
-                "--eta learn sets one prior for all words, but --seed-words gives some words "
-                "another; leave out one of them"
+                "--eta learn sets one prior for all words, but --seed-words needs different "
+                "priors; leave out one of these options"
             )
         if settings.get("keep-documents") == "on":
             for name in sorted({"minibatch", "corpus-size"} & set(settings)):
@@ -138,8 +138,8 @@ class LDAModel(Model["LDAOptions"]):
             for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in settings):
                 if settings[name] != exact[name]:
                     raise UsageError(
-                        "--set keep-documents=on counts the topics of a single sweep, because "
-                        f"otherwise draws would not come from the posterior; leave out --set {name}"
+                        "--set keep-documents=on draws from the posterior only with the counts "
+                        f"of a single sweep; leave out --set {name}"
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
             raise UsageError(

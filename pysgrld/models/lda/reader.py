@@ -106,7 +106,10 @@ class MeanFieldReader(Reader):
         ------
         UsageError
         """
-        raise UsageError("documents fitted by mean field (ovb) have no draws")
+        raise UsageError(
+            "documents of --algo ovb are fitted and not sampled, so their proportions cannot be "
+            "drawn"
+        )
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
         """Raise an error, because documents are fitted and not drawn.
@@ -116,7 +119,10 @@ class MeanFieldReader(Reader):
         UsageError
         """
         del key, parts, layer
-        raise UsageError("documents fitted by mean field (ovb) have no topics of tokens")
+        raise UsageError(
+            "documents of --algo ovb are fitted and not sampled, so topics of their tokens "
+            "cannot be drawn"
+        )
 
     def shares(self, layer: int = 0) -> Doubles:
         """Return the expected share of each topic in the tokens, from the last fit, (K,)."""

@@ -76,8 +76,8 @@ def chain(
     """
     if not isinstance(stream, Epochs):
         raise UsageError(
-            "a spherical admixture model weights words by the whole corpus, so it needs a stored "
-            "corpus"
+            "the spherical admixture model weights words by their frequency in the corpus, so "
+            "the corpus must be stored"
         )
     source = stream.source
     # A loaded model has no documents.

@@ -39,16 +39,14 @@ _GROUP = "Directions (--model sam)"
 #: Options for variational Bayes in presets, with enough steps for documents to converge.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
 _WHOLE = "held-out documents are scored as a whole"
-_STORED = (
-    "words are weighted by the number of documents that have them, so the corpus must be stored"
-)
+_STORED = "word weights depend on the whole corpus, so the corpus must be stored"
 
 
 class SphericalModel(Model["SphericalOptions"]):
     """The spherical admixture model."""
 
     name = "sam"
-    summary = "spherical admixture: documents and topics are directions"
+    summary = "spherical admixture: documents and topics are unit vectors"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "sphere")
     implied_by = frozenset(algorithms) | {"kappa"}
     options: ClassVar[Mapping[str, Option]] = {
@@ -71,7 +69,7 @@ class SphericalModel(Model["SphericalOptions"]):
         "kappa0": Option(
             real(0.0, 1e8),
             "2 V",
-            "concentration of the topics' mean around the documents' mean direction",
+            "concentration of the topics' mean around the mean of the documents",
             _GROUP,
             metavar="X",
             setting=True,
@@ -88,7 +86,7 @@ class SphericalModel(Model["SphericalOptions"]):
         "theta-parametrisation": Option(
             choice("root", "flat"),
             "root",
-            "space in which proportions move: root (sphere of their square roots), flat (simplex, "
+            "space in which proportions move: root (square roots, on a sphere), flat (simplex, "
             "with reflection)",
             _GROUP,
             metavar="root|flat",
@@ -107,8 +105,8 @@ class SphericalModel(Model["SphericalOptions"]):
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": "the prior of topics is --set sigma=X",
         "warm-up": "this model has no warm-up",
-        "top-word-samples": "a direction also has words that it points away from",
-        "counts": "documents of this model have no counts of topics",
+        "top-word-samples": "topics of this model also have words with negative values",
+        "counts": "this model does not count topics of tokens",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,
@@ -118,7 +116,7 @@ class SphericalModel(Model["SphericalOptions"]):
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "20",
         "minibatch": "100",
-        "sweeps": "60 (trajectories of proportions; vi, svi: steps of their distributions)",
+        "sweeps": "60 trajectories of proportions; vi, svi: 60 steps",
         "kept-sweeps": "20",
     }
     presets: ClassVar[Mapping[str, Preset]] = {
@@ -208,7 +206,7 @@ class SphericalModel(Model["SphericalOptions"]):
         entries = int(24 * facts.tokens * batch / facts.documents)
         return {
             "topics": (8 * 4 + (12 if options.samples else 0)) * cells,
-            "sums of blocks of topics": 8 * (facts.words // 1024 + 1) * (k + 1) * k,
+            "partial sums of topics": 8 * (facts.words // 1024 + 1) * (k + 1) * k,
             "a minibatch": entries + batch * k * (4 * options.kept_sweeps + 8 * 4),
             "sums of documents": 8 * 256 * k * k,
             "proportions": 8 * batch * k if SAMPLERS[options.algo].whole_corpus else 0,

@@ -36,7 +36,7 @@ LOG_PERPLEXITY = Score(
         (
             "log_perplexity_importance",
             "by importance sampling",
-            "every 20th sample; more accurate, because proportions are fitted to each document",
+            "of every 20th sample; more accurate, with proportions fitted to each document",
         ),
     ),
 )

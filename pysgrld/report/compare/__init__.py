@@ -438,8 +438,8 @@ def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     left, right = comparison.left, comparison.right
     if not left.labels:
         raise MissingInputError(
-            f"{left.path / LABELS}: no topic has a name to carry over; write names there, such as "
-            '{"4": "sacrifice"}'
+            f"{left.path / LABELS}: no topic has a name that can be copied; write names into "
+            'this file, such as {"4": "sacrifice"}'
         )
     partners = {
         topic.left[0]: topic.right[0]

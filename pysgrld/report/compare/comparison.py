@@ -202,8 +202,9 @@ class PairedScore(NamedTuple):
             better = "it is uncertain which run predicts better"
         return (
             f"{self.title[0].upper()}{self.title[1:]} on the same "
-            f"{plural(self.documents, 'held-out document')}: {shown[0]} and {shown[1]}, "
-            f"right minus left {self.difference:+,.{self.decimals}f} ({between}): {better}."
+            f"{plural(self.documents, 'held-out document')}: {shown[0]} (left) and {shown[1]} "
+            f"(right), right minus left {self.difference:+,.{self.decimals}f} ({between}): "
+            f"{better}."
         )
 
 

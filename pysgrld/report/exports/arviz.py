@@ -97,7 +97,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     if not _steps(chains):
         who = "the run has no posterior samples yet"
         if len(chains) > 1:
-            who = "its chains have no posterior samples of the same iteration yet"
+            who = "the chains have no posterior samples of the same iteration yet"
         raise MissingInputError(f"{first.path}: {who}; train longer, with --set samples above 0")
     return [FILE]
 

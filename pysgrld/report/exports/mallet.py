@@ -52,9 +52,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     try:
         results.fitted.token_topics(nothing, np.empty(0, np.int64), request.at)
     except UsageError as error:
-        raise UsageError(f"{results.path}: {error}, but MALLET's files need them") from None
+        raise UsageError(f"{results.path}: {error}; MALLET's files need topics of tokens") from None
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.missing_corpus}, but MALLET's files list its tokens")
+        raise MissingInputError(f"{results.missing_corpus}, so MALLET's files cannot be written")
     for number, word in enumerate(results.vocabulary, 1):
         if _BLANK.search(word):
             raise CorpusError(
@@ -122,7 +122,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             )
             file.write("".join(lines).encode())
             tell("writing words", topic + 1, k)
-    drawn = f"one draw of {plural(int(counts.sum()), 'token')} given the current topics"
+    drawn = f"topics of {plural(int(counts.sum()), 'token')} drawn with the current topics"
     return Exported(
         folder / STATE, f"{plural(len(rows), 'document')}, {plural(k, 'topic')}, {drawn}"
     )

@@ -68,7 +68,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
             "distributions over words; use 'sgmc report'"
         )
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.missing_corpus}, but LDAvis needs its documents")
+        raise MissingInputError(f"{results.missing_corpus}, so files for LDAvis cannot be written")
     return [PAGE, ARGUMENTS]
 
 
@@ -97,8 +97,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     if 4 * longest * len(vocabulary) > _WORDS:
         word = next(n for n, w in enumerate(vocabulary, 1) if len(w) == longest)
         raise UsageError(
-            f"the word {word} of {results.path} has {longest:,} characters, and {ARGUMENTS} would "
-            "reserve this space for every word; build a corpus without it (--vocab)"
+            f"word {word} of {results.path} has {longest:,} characters, and {ARGUMENTS} "
+            "reserves this space for every word; build a corpus without this word (--vocab)"
         )
     with whole_file(request.folder / ARGUMENTS) as file:
         np.savez(

@@ -92,7 +92,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     corpus = results.training_corpus()
     if corpus is None:
         notes.append(
-            f"{results.missing_corpus}: the table of documents is missing; {results.without_corpus}"
+            f"{results.missing_corpus}, so the table of documents is missing; "
+            f"{results.without_corpus}"
         )
     else:
         steps = drawn_steps(results) if draw is None else []

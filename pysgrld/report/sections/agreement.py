@@ -91,31 +91,31 @@ class Agreement(Section):
             found.append(
                 Definition(
                     "● ◐ ○",
-                    f"● all chains have the topic, and any two of them have at least "
-                    f"{', '.join(f'{100 * x:.0f}' for x in FIRM.values())} % of its probability in "
-                    f"common (for two, three, or more chains); in trials, a further chain then "
-                    f"had it in 9 of 10 cases. With two chains, it must also have {LARGE:g} "
-                    f"times the share of the average topic. ◐ at least three quarters of the "
-                    f"chains have it. ○ fewer chains have it.",
+                    "● All chains have the topic, and any two chains have at least "
+                    f"{', '.join(f'{100 * x:.0f}' for x in FIRM.values())} % of its probability "
+                    "in common (for two, three, or more chains); with two chains, the topic "
+                    f"must also have {LARGE:g} times the average share. In trials, 9 of 10 "
+                    "further chains had such a topic. ◐ At least three quarters of the chains "
+                    "have the topic. ○ Fewer chains have the topic.",
                 )
             )
             found.append(
                 Definition(
                     "Found in n of C chains",
-                    f"Size of the largest set of chains that contains the first chain and in "
-                    f"which any two have at least {100 * SAME:.0f} % of the topic's probability "
-                    f"in common. The topic's words and shares are averages over these chains; if "
-                    f"the chains disagree, intervals are wider.",
+                    "Number of chains in the largest set that includes the first chain and in "
+                    f"which any two chains have at least {100 * SAME:.0f} % of the topic's "
+                    "probability in common. The topic's words and shares are averages over this "
+                    "set; intervals are wider if its chains disagree.",
                 )
             )
         return [
             *found,
             Definition(
                 "R-hat, effective draws",
-                f"R-hat compares the spread of a value over all chains (or both halves of one) "
-                f"with its spread within each; 1 means no difference. From {MIXED:g}, the page "
-                f"marks a topic's shares and intervals as rough. Effective draws: the number of "
-                f"independent draws that would give an equally precise mean.",
+                "R-hat: spread of a value over all chains (or both halves of one chain), "
+                "compared with its spread within each; 1 means no difference. If R-hat is "
+                f"{MIXED:g} or more, the topic's shares and intervals are marked as rough. "
+                "Effective draws: number of independent draws whose mean is equally precise.",
                 "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
             ),
         ]

@@ -246,11 +246,11 @@ class CorpusAtAGlance(Section):
         return [
             Definition(
                 "Map of documents",
-                "t-SNE of the square roots of the documents' topic shares, started from their "
-                "principal axes, with a fixed number of steps, so a run always gives the same "
-                "map. A dot has the colour of the topic with the greatest share; it is opaque if "
-                f"{surely}. Near dots are similar documents; directions and wide gaps have no "
-                "meaning.",
+                "t-SNE of the square roots of the documents' topic shares. It starts from the "
+                "principal axes and takes a fixed number of steps, so a run always gives the "
+                "same map. A dot has the colour of the topic with the greatest share, and is "
+                f"opaque if {surely}. Near dots are similar documents; directions and wide gaps "
+                "have no meaning.",
                 "van der Maaten and Hinton 2008; Linderman and others 2019",
             )
         ]

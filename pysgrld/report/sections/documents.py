@@ -213,10 +213,9 @@ class ShownDocuments(Section):
         share = "Expected share of the topic in the document, given the topics shown."
         if self.run.draws > 1:
             share = (
-                f"Mean of {DRAWS} draws of the document's topics, one for each of {DRAWS} "
-                f"draws of all topics ({DRAW_SWEEPS} Gibbs sweeps for the first, "
-                f"{NEXT_DRAW_SWEEPS} for each further draw). Intervals include the "
-                "uncertainty about the topics."
+                f"Mean of {DRAWS} draws of the document's topics, each with another draw of all "
+                f"topics ({DRAW_SWEEPS} Gibbs sweeps for the first draw, {NEXT_DRAW_SWEEPS} for "
+                "each further draw). Intervals include the uncertainty about the topics."
             )
             if not (self.run.results.these or self.run.results.fitted.signed):
                 share += f" {WIDENED}"
@@ -224,9 +223,9 @@ class ShownDocuments(Section):
             Definition("Share of a document", share),
             Definition(
                 "Documents that have a topic",
-                f"Documents with a share of {100 * HAS:.0f} % or more. The list shows documents "
-                "in order of the lower end of their share's interval, if it is at least "
-                f"{100 * SURE:.0f} %.",
+                f"Documents with a share of {100 * HAS:.0f} % or more. The list has the "
+                "documents in which the lower end of the share's interval is at least "
+                f"{100 * SURE:.0f} %, ordered by this end.",
             ),
             Definition(
                 "Tinted words",

@@ -23,14 +23,14 @@ class EffectsOfColumns(Section):
         return [
             Definition(
                 "Predicted share",
-                "A topic's average share, predicted by a regression on the columns of the "
-                "formula: one column is set to the same value for all documents, and the other "
-                "columns keep their values. A correction for the confusion of similar topics "
-                "keeps differences between short documents from being underestimated.",
+                "A topic's average share if all documents had the same value in one column and "
+                "kept their values in the other columns, as predicted by a regression on the "
+                "formula. A correction for the confusion of similar topics keeps differences "
+                "between short documents from being underestimated.",
             ),
             Definition(
                 "Surely more, surely less",
-                "Of all topics marked as surely more or less for a column, at most 5 % are "
+                "For each column, at most 5 % of the topics marked as surely more or less are "
                 "expected to be wrong (false discovery rate). Intervals come from the Bayesian "
                 "bootstrap of documents and include the uncertainty about the topics.",
                 "Rubin 1981; Benjamini and Hochberg 1995",

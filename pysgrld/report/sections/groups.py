@@ -178,15 +178,15 @@ class GroupShares(Section):
         cluster = self.run.asked.cluster
         units = f"values of {cluster}" if cluster else many
         text = (
-            f"The topic's average share of a {noun} of the group, or its share of all words "
-            "of the group."
+            f"By {noun}: the topic's average share in the group. By words: its share of all "
+            "words of the group."
         )
         if self.run.draws > 1:
             text += (
-                f" Intervals are valid for other {many} like these: they come from the "
-                f"Bayesian bootstrap of {units} and include the uncertainty about the topics. "
-                f"Of all groups marked as having more or less than the other {many}, at most "
-                "5 % are expected to be wrong."
+                f" Intervals are valid for other {many} like these; they come from the Bayesian "
+                f"bootstrap of {units} and include the uncertainty about the topics. At most 5 "
+                f"% of the groups marked as having more or less than the other {many} are "
+                "expected to be wrong."
             )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
         return [Definition("Along the corpus, groups", text, source)]

@@ -34,8 +34,8 @@ class TopicMap(Section):
         if self._map is None:
             few = f"there are fewer than four {noun}s"
             none = (
-                "no two-dimensional map keeps even a tenth of the nearest neighbours of the "
-                f"{noun}s"
+                "a map in two dimensions keeps less than a tenth of the nearest neighbours of "
+                f"the {noun}s"
             )
             run.missing.append(f"the map is missing, because {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
@@ -115,17 +115,17 @@ class TopicMap(Section):
             found.append(
                 Definition(
                     "Map",
-                    f"Principal axes of the distances, or t-SNE started from these axes, "
-                    f"whichever keeps more of each topic's nearest topics as neighbours. If it "
-                    f"keeps less than {100 * KEPT:.0f} %, no map is shown.",
+                    "Principal axes of the distances, or t-SNE started from these axes: the map "
+                    "that keeps more of each topic's nearest topics as neighbours. If both keep "
+                    f"less than {100 * KEPT:.0f} %, no map is shown.",
                     "van der Maaten and Hinton 2008",
                 )
             )
         found.append(
             Definition(
                 "Tree",
-                "Average linkage: joins the two groups with the smallest mean distance between "
-                "their members, again and again. A topic's place in the tree determines its "
+                "Average linkage: each step joins the two groups with the smallest mean "
+                "distance between their members. A topic's place in the tree determines its "
                 "colour.",
             )
         )
@@ -133,9 +133,9 @@ class TopicMap(Section):
             found.append(
                 Definition(
                     "Occurring in the same documents",
-                    f"Correlation over documents of the square roots of two topics' shares, "
+                    "Correlation of the square roots of two topics' shares over documents, "
                     f"computed for each draw; shown if {100 * AGREE:.0f} % of the draws agree "
-                    f"on its sign.",
+                    "on the sign of the correlation.",
                 )
             )
         return found

@@ -122,10 +122,10 @@ class TopicsInSlices(Section):
             Definition(
                 "Time slices",
                 f"Each {noun} belongs to the time slice of its {self._column}. From slice to "
-                "slice, the logarithm of each word's probability in a topic (before "
-                "normalisation) changes by a normal step with standard deviation drift. A "
-                "topic over all slices is the mean over slices, weighted by their words. The "
-                f"share of a topic in a slice is its average share of a {noun} of the slice.",
+                "slice, the log probability of each word in a topic (before normalisation) "
+                "changes by a normal step with standard deviation drift. Probabilities over all "
+                "slices are means, weighted by the words of each slice. The share of a topic in "
+                f"a slice is its average share of a {noun} of the slice.",
                 "Blei & Lafferty 2006, Proceedings of ICML",
             ),
             Definition(
@@ -136,8 +136,8 @@ class TopicsInSlices(Section):
             Definition(
                 "Begins, ends",
                 "A topic is present in a slice if its share is at least a tenth of its greatest "
-                "share. It begins or ends if its share in an earlier or later slice is surely "
-                "below that tenth.",
+                "share. It begins (or ends) if its share in an earlier (or later) slice is "
+                "surely below a tenth of the greatest share.",
             ),
         ]
 

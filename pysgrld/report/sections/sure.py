@@ -163,7 +163,7 @@ class HowSure(Section):
         if gained >= EVEN and kind.name == "perplexity":
             times = float(found.unigram) / float(now)
             head = (
-                f"Knowing the topics of a {self.run.noun.one} makes its hidden words "
+                f"If the topics of a {self.run.noun.one} are known, its hidden words are "
                 f"{times:.2g} times as likely."
             )
             return [Verdict(True, head, text)]
@@ -190,8 +190,8 @@ class HowSure(Section):
         n = sum(map(is_shared, d.topics))
         head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
         text = (
-            "You can rely on the subjects of these topics. Do not rely on the others, "
-            "because at least one chain lacks them."
+            "You can rely on the subjects of these topics, but not on the other topics, which "
+            "at least one chain lacks."
         )
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
@@ -234,11 +234,7 @@ class HowSure(Section):
             return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
         wide = f"{spread.width:.2g} times as wide as credible intervals"
         text += f"Minibatch noise makes intervals about {wide}"
-        text += (
-            ", but values that the chains have not reached yet are missing from them"
-            if said
-            else ""
-        )
+        text += ", but they may lack values that the chains have not reached yet" if said else ""
         return [Verdict(False, head, f"{text}. For credible intervals, use", spread.remedy)]
 
     # ---- the curve

@@ -123,8 +123,8 @@ class TopicRecords(Section):
             definitions.append(
                 Definition(
                     "Entry",
-                    "Topics are directions: an entry tells how far a topic points towards a "
-                    "word, or away from it if it is negative.",
+                    "Topics are directions. A positive entry means that the topic points "
+                    "towards the word, and a negative entry that it points away from the word.",
                 )
             )
         else:
@@ -140,14 +140,13 @@ class TopicRecords(Section):
             definitions.append(
                 Definition(
                     "Probability",
-                    "The fraction of the topic's words that are this word: the mean over "
-                    f"{averaged_over}",
+                    f"The word's fraction of the topic's words: the mean over {averaged_over}",
                 )
             )
         if draws:
             n_draws = f"{draws:,}"
             if run.terms.pooled != draws:
-                n_draws += f" of the first chain, {run.terms.pooled:,} of all chains"
+                n_draws += f" of the first chain, {run.terms.pooled:,} of all chains together"
             alone = (
                 ""
                 if run.pooled
@@ -157,23 +156,23 @@ class TopicRecords(Section):
                 Definition(
                     "Interval",
                     f"The 5 % and 95 % quantiles over the stored draws: {n_draws}. {alone}If an "
-                    "interval begins at 0 %, the word is not in the topic in at least one draw "
-                    "in twenty.",
+                    "interval begins at 0 %, the topic lacks the word in at least 5 % of the "
+                    "draws.",
                 ),
                 Definition(
                     "Stable words",
-                    "How many of a topic's ten most probable words are, on average, among the "
-                    "ten most probable words of a single draw.",
+                    "Number of a topic's ten most probable words that are also among the ten "
+                    "most probable words of a single draw, on average.",
                 ),
             ]
         if not run.signed:
             definitions += [
                 Definition(
                     "Relevance",
-                    f"λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
-                    f"by probability, λ = 0 by how typical they are of the topic. Words with "
-                    f"fewer than {USES:g} expected uses in the topic are ordered by their "
-                    f"probability only.",
+                    "λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)). λ = 1 orders words "
+                    "by probability, λ = 0 by how typical they are of the topic. Words with "
+                    f"fewer than {USES:g} expected uses in the topic are ordered only by "
+                    "probability.",
                     "Sievert and Shirley 2014",
                 ),
                 Definition(
@@ -182,27 +181,30 @@ class TopicRecords(Section):
                     "of these products over all topics.",
                 ),
             ]
-        weight = "The topic's expected share of all words, given the mean topics."
+        weight = "The topic's expected share of all words, computed with the mean topics."
         if run.results.fitted.counts() is not None:
-            weight = "The component's expected share of future documents (its stick)."
+            weight = "The component's expected share of future documents."
         elif run.draws > 1:
-            how = f"of {WEIGHT_DOCUMENTS:,} evenly spaced documents, given the mean topics"
+            how = f"of {WEIGHT_DOCUMENTS:,} evenly spaced documents, computed with the mean topics"
             if run.results.fitted.exact and run.at == 0:
                 how = "of the training documents, averaged over all draws"
             weight = (
-                f"The topic's share of the words {how}. Its interval comes from {DRAWS} "
-                f"draws, in each of which every word of all documents (or of {DOCUMENTS:,} "
-                "evenly spaced ones) is assigned a topic."
+                f"The topic's share of the words {how}. The interval comes from {DRAWS} draws; "
+                f"each draw assigns a topic to every word of all documents (or of {DOCUMENTS:,} "
+                "evenly spaced documents)."
             )
             if not run.results.these:
-                weight += " For other texts like these, the variance over documents is added."
+                weight += (
+                    " For other texts like these, the interval also includes the variance over "
+                    "documents."
+                )
         return [
             *definitions,
             Definition(
                 "Coherence",
                 "Mean NPMI over all pairs of the ten most probable words, from the training "
-                "documents that have both words: 0 means that they occur together by chance, 1 "
-                "always.",
+                "documents that have both words. 0: the words occur together by chance; 1: they "
+                "always occur together.",
                 "Bouma 2009; Lau, Newman and Baldwin 2014",
             ),
             Definition(
