@@ -195,7 +195,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
         two("train", file, *usual, "--out", f"sgmc-runs/{name}")
     done = two("compare", "week", "--exit-code", code=1)
     shown = " ".join(done.stdout.split())
-    assert "day: 84 documents of 2026-03-22 to 2026-03-28, compared with the 252" in shown
+    assert "day: 84 documents from 2026-03-22 to 2026-03-28, compared with 252" in shown
     assert "\nNEW: clipper" in done.stdout
     assert "new words: clipper" in done.stdout
     assert "sea" not in done.stdout.partition("new words: ")[2]
