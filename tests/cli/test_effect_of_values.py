@@ -22,6 +22,6 @@ def test_a_year_that_is_missing_leaves_out_a_document_and_no_slope(tmp_path, mon
         assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
     assert [line for line in lines if line.startswith("year: from")] == [
-        "year: from 2002 to 2006, % of a document"
+        "year: from 2002 to 2006, topic shares in %"
     ]
     assert "1 document without a value in year ignored" in lines

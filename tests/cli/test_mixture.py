@@ -258,7 +258,7 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ),
         (
             "--algo gibbs --set dp-swaps=on",
-            "--set dp-swaps does not apply to --algo gibbs without --set dp-conc",
+            "--set dp-swaps does not apply to --algo gibbs, because its components have no order",
         ),
         ("--set dp-prior=1", "two numbers"),
         ("--set dp-start=0", "--set dp-start"),

@@ -236,7 +236,7 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         (("--tasks", "--task", "2"), 2, "contradict"),
         (("--task", "2", "--jobs", "2"), 2, "--jobs does not apply to --task"),
         (("--task", "2", "--json"), 2, "--json does not apply to --task"),
-        (("--task", "2"), 66, "has not begun"),
+        (("--task", "2"), 66, "does not exist yet"),
         (("--out", "full"), 73, "contains no search"),
     ):
         done = CliRunner().invoke(main, ["search", "planted.txt", *args])
