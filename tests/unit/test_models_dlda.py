@@ -7,6 +7,7 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.corpus.minibatches import Epochs
+from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Completion, pair
 from pysgrld.models.dlda.documents import documents
 from pysgrld.models.dlda.reader import DeepFitted, deep_readers
@@ -137,6 +138,17 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
     found = held.figures()["rate_weighted_perplexity"]
     assert found == pytest.approx(expected, rel=1e-6)
     assert abs(found / held.average() - 1) > 1e-4
+
+
+def test_rates_of_other_held_out_words_are_refused():
+    """Red with: sums of rates of any length from a checkpoint (a traceback, 70)."""
+    held = Completion(pair(corpus(B), corpus(B, 1)), deep_readers(resolved()), 1)
+    held.update(Key(1, 0, 0), draw())
+    held.restore(held.arrays() | {"rate": np.ones(1)})
+    with pytest.raises(
+        CheckpointError, match="array 'rate' of the checkpoint has 1 values for 200"
+    ):
+        held.update(Key(1, 0, 1), draw())
 
 
 def test_the_tree_shows_what_is_used_and_edges_of_three_times_an_even_share():

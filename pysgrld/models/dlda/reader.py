@@ -14,6 +14,7 @@ from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
+from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import PERPLEXITY
 from pysgrld.evaluate.reader import (
     DocumentDraw,
@@ -121,6 +122,11 @@ class DeepReader(Reader):
             # vocabulary.
             if self._fresh:
                 self._rate = np.zeros(len(scored.indices))
+            elif len(self._rate) != len(scored.indices):
+                raise CheckpointError(
+                    f"array 'rate' of the checkpoint has {len(self._rate)} values for "
+                    f"{len(scored.indices)} held-out words"
+                )
             theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
             self._rate += self._mixture(parts, scored, theta)
             self._total += theta.sum(axis=1, dtype=np.float64)
