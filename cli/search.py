@@ -71,7 +71,7 @@ def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) ->
     instead={f"--{name}": what for name, what in _INSTEAD.items()},
     epilog="""\b
 Examples:
-  sgmc search corpus.txt                     20, 50, 100 and 200 topics
+  sgmc search corpus.txt                     numbers that suit the corpus
   sgmc search corpus.txt -k 10,20,50 --grid eta=0.01,0.05 --jobs 2
   sgmc search sgmc-runs/corpus-search        resume it, or show its result
   sgmc search built --out s --tasks          tasks that are open, for an array
@@ -83,7 +83,7 @@ docs/choosing-k.md.""",
 @click.argument("corpus", nargs=-1, required=True, shell_complete=files)
 @plain(
     "-k/--topics",
-    "20,50,100,200",
+    "half, once and twice that of train",
     "numbers of topics to compare",
     parse=_topics,
     metavar="K,K,...",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.inputs import check_inputs, corpus_name
@@ -45,6 +45,11 @@ from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pysgrld.train.plan import Plan
 
 #: Default number of chains in which each remaining setting is trained in the last round.
 CHAINS = 2
@@ -156,10 +161,14 @@ def check(request: SearchRequest) -> None:
             choices.updated(contender.choices).check()
 
 
-def _draft(request: SearchRequest) -> SearchPlan:
-    """Return the plan of a search without facts about the corpus, which has not been read yet."""
+def _draft(request: SearchRequest, tokens: int = 0) -> SearchPlan:
+    """Return the plan of a search without facts about the corpus except its number of tokens.
+
+    Before the corpus is read, this number is 0, and numbers of topics that the user did not choose
+    are provisional.
+    """
     choices = request.choices
-    contenders = contenders_of(axes_of(request.topics, request.grid, choices))
+    contenders = contenders_of(axes_of(request.topics, request.grid, choices, tokens))
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
@@ -190,15 +199,14 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
         with hold(folder / "lock", break_lock=request.break_lock):
             yield reopened(request, folder)
         return
-    draft = _draft(request)
-    for folder in _places(request, draft):
+    for folder in _places(request):
         check_writable(folder)
         _check_folder(folder)
         if not is_there(folder, OutputError):
             check_inputs(request.inputs)  # Check the inputs before any file is written.
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
-            if (ready := _planned(request, draft, folder, stoppable)) is not None:
+            if (ready := _planned(request, folder, stoppable)) is not None:
                 yield ready
                 return
 
@@ -267,16 +275,20 @@ def find(request: SearchRequest) -> Path:
     if (folder := request.resumed()) is not None:
         _refuse_other_options(request, folder)
         return folder
-    draft = _draft(request)
-    for folder in _places(request, draft):
-        if is_search(folder) and draft.is_like(read_plan(folder)):
+    for folder in _places(request):
+        if is_search(folder) and _is_like(request, read_plan(folder)):
             return folder
     raise MissingInputError(
         "this search does not exist yet; create it with --tasks, then give --task I"
     )
 
 
-def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
+def _is_like(request: SearchRequest, plan: SearchPlan) -> bool:
+    """Return True if a request is for the settings and options of a plan, on any corpus."""
+    return _draft(request, plan.corpus["training_tokens"]).is_like(plan)
+
+
+def _places(request: SearchRequest) -> Iterator[Path]:
     """Yield folders in which the search may be, the likeliest first, and finally a new folder."""
     if (out := request.choices.start.out) is not None:
         folder = Path(out)
@@ -288,7 +300,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
         return
     name = f"{corpus_name(request.inputs)}-search"
     free, folders = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
-    yield from (f for f in folders if _is_begun(f) or draft.is_like(read_plan(f)))
+    yield from (f for f in folders if _is_begun(f) or _is_like(request, read_plan(f)))
     yield free
 
 
@@ -312,35 +324,38 @@ def _is_begun(folder: Path) -> bool:
     return True
 
 
-def _planned(
-    request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
-) -> ReadySearch | None:
+def _planned(request: SearchRequest, folder: Path, listener: Stoppable) -> ReadySearch | None:
     """Plan all settings for the corpus; return None if the folder's search has another corpus."""
-    search = ReadySearch(folder, draft, request)
-    resolved: list[tuple[Resolved, int]] = []
+    search = ReadySearch(folder, _draft(request), request)
     # The limit is for the memory of all runs together; check only once how many runs fit at a time.
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
-    for contender in draft.contenders:
+
+    def plan_of(contender: Contender) -> AbstractContextManager[Plan]:
         contender_request = search.request_of(contender, folder / contender.name, **shared)
-        with planned(contender_request, listener, request.jobs) as plan:
-            corpus = plan.config["corpus"]
-            if not resolved:
-                draft = draft._replace(corpus={name: corpus[name] for name in _FACTS})
-                if is_search(folder):
-                    stored_plan = read_plan(folder)
-                    if stored_plan.identity == draft.identity:
-                        return ReadySearch(folder, stored_plan, request)
-                    if request.choices.start.out is None:
-                        return None
-                    summary = (
-                        f"{folder}: contains a search with other options or another corpus; "
-                        "give the same options, or begin a new search in another folder "
-                        "(--out). Different:"
-                    )
-                    raise MismatchError(mismatch(summary, stored_plan.identity, draft.identity))
-                move_corpus(plan, folder)
-            resolved.append((plan.options, corpus["training_documents"]))
+        return planned(contender_request, listener, request.jobs)
+
+    with plan_of(search.plan.contenders[0]) as plan:
+        corpus = plan.config["corpus"]
+        facts = {name: corpus[name] for name in _FACTS}
+        draft = _draft(request, facts["training_tokens"])._replace(corpus=facts)
+        if is_search(folder):
+            stored_plan = read_plan(folder)
+            if stored_plan.identity == draft.identity:
+                return ReadySearch(folder, stored_plan, request)
+            if request.choices.start.out is None:
+                return None
+            summary = (
+                f"{folder}: contains a search with other options or another corpus; "
+                "give the same options, or begin a new search in another folder "
+                "(--out). Different:"
+            )
+            raise MismatchError(mismatch(summary, stored_plan.identity, draft.identity))
+        move_corpus(plan, folder)
+    resolved: list[tuple[Resolved, int]] = []
+    for contender in draft.contenders:
+        with plan_of(contender) as plan:
+            resolved.append((plan.options, plan.config["corpus"]["training_documents"]))
     made = draft._replace(first=first_epochs(resolved))
     made.write(folder)
     return search._replace(plan=made)

@@ -14,13 +14,12 @@ from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS, as_typed
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_file
+from pysgrld.options.priors import usual_topics
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small, replace_file
 
 #: Name of the file in a search's folder that stores the plan.
 PLAN = "search.json"
-#: Numbers of topics that a search tries by default.
-TOPICS = (20, 50, 100, 200)
 #: Number of epochs in the first round of training, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
 #: The first round is long enough if every run has this number of posterior samples.
@@ -102,10 +101,32 @@ def parse_grid(text: str) -> Axis:
     return name, pairs
 
 
+def usual_numbers(tokens: int) -> tuple[int, ...]:
+    """Return the numbers of topics to try by default: half, once and twice the usual number.
+
+    Parameters
+    ----------
+    tokens : int
+        Number of training tokens.
+    """
+    usual = usual_topics(tokens)
+    return -(-usual // 10) * 5 if usual > 5 else 3, usual, 2 * usual
+
+
 def axes_of(
-    topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
+    topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices, tokens: int = 0
 ) -> tuple[Axis, ...]:
     """Return the options to vary: first the number of topics, in ascending order, then the rest.
+
+    Parameters
+    ----------
+    topics : sequence of int or None
+        Numbers of topics to try; None for half, once and twice the usual number.
+    grid : sequence of Axis
+    choices : Choices
+        Options with one value for all settings.
+    tokens : int, default 0
+        Number of training tokens, which determines the usual number of topics.
 
     Raises
     ------
@@ -128,7 +149,7 @@ def axes_of(
         if not grid:
             raise UsageError("the search has nothing to compare; give --grid NAME=VALUE,VALUE,...")
         return tuple(grid)
-    counts = tuple((str(k), k) for k in sorted(topics or TOPICS))
+    counts = tuple((str(k), k) for k in sorted(topics or usual_numbers(tokens)))
     return (("topics", counts), *grid)
 
 

@@ -12,8 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pysgrld.cli import main
+from pysgrld.models.choices import Choices
+from pysgrld.options.priors import usual_topics
 from pysgrld.run import _failpoints
 from pysgrld.run.lock import hold
+from pysgrld.search.folder import SearchRequest, find
 from pysgrld.search.plan import Contender
 from pysgrld.search.rounds import Cell, Round
 
@@ -270,6 +273,19 @@ def test_another_list_has_a_folder_of_its_own_and_the_same_one_is_found_again(fr
         "planted-search-2",
         "planted-search-3",
     ]
+
+
+def test_a_search_without_numbers_finds_its_folder_again(fresh, monkeypatch):
+    """Red with: numbers for a corpus that is not read yet; a second folder for the same search."""
+    monkeypatch.chdir(fresh.folder)
+    for _ in range(2):
+        done = CliRunner().invoke(main, ["search", "planted.txt", "--tasks"])
+        assert done.stdout == "3\n", done.output
+    (folder,) = (fresh.folder / "sgmc-runs").iterdir()
+    plan = json.loads((folder / "search.json").read_text())
+    usual = usual_topics(plan["corpus"]["training_tokens"])
+    assert [c["options"]["topics"] for c in plan["contenders"]][1:] == [usual, 2 * usual]
+    assert find(SearchRequest(["planted.txt"], Choices({}))).name == folder.name
 
 
 def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatch):

@@ -65,6 +65,17 @@ def test_an_option_is_given_or_tried():
         axes_of((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], Choices({}))
 
 
+@pytest.mark.parametrize(
+    ("tokens", "numbers"),
+    [(0, (3, 5, 10)), (10_000, (5, 10, 20)), (124_000, (20, 35, 70)), (10**8, (100, 200, 400))],
+)
+def test_numbers_of_topics_follow_from_the_corpus_unless_they_are_given(tokens, numbers):
+    """Red with: 20 to 200 topics for every corpus; numbers that were given left out."""
+    ((name, counts),) = axes_of(None, [], Choices({}), tokens)
+    assert (name, tuple(k for _, k in counts)) == ("topics", numbers)
+    assert axes_of((7,), [], Choices({}), tokens) == (("topics", (("7", 7),)),)
+
+
 def test_a_family_without_a_number_of_topics_is_searched_over_others():
     axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
     assert [name for name, _ in axes] == ["dp-conc"]
