@@ -207,7 +207,7 @@ def _group_lines(
 
 
 def _is_uneven(share: AllShares) -> bool:
-    """Return True if a share by words has a much wider relative interval than by documents."""
+    """Return True if the word share has a relatively wider interval than the document share."""
     widths = []
     for mean, low, high in share:
         if low is None or high is None:

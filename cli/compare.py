@@ -305,7 +305,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of a group's topics in the right run, or in the left run if gone."""
+    """Return a group's topic names in the right run, or in the left run if the topics are gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

@@ -275,7 +275,7 @@ class Resolved(LoopOptions):
 
     @property
     def chain(self) -> int:
-        """Number of the Markov chain, counted from 0, from which its random numbers are derived.
+        """Number of the Markov chain, counted from 0, which determines the chain's random numbers.
 
         Random numbers that all chains share use number 0.
         """

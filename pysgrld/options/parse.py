@@ -40,7 +40,7 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Return a parser of integers in [low, high], and of words that stand for other values.
+    """Return a parser of integers in [low, high], and of given words for special values.
 
     Parameters
     ----------

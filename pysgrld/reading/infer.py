@@ -382,7 +382,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True unless a folder has only sgmc's own list of files and temporary files."""
+    """Return False if a folder is empty except for sgmc's list of files and temporary files."""
     if not is_folder(folder, OutputError):
         return True
     return any(

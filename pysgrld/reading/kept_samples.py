@@ -212,7 +212,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the given words' probabilities in a sample, and a mask of mere bounds."""
+        """Return word probabilities in a sample, and a mask of values that are only upper bounds."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)

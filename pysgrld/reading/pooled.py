@@ -166,7 +166,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return iterations of samples; the chain with the fewest samples limits their number."""
+        """Return at most ``most`` sample iterations, limited by the chain with the fewest samples."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(

@@ -177,7 +177,7 @@ class Results(KeptSamples):
 
     @property
     def no_mean(self) -> str:
-        """Reason why the run has no mean of the topics, for runs without a mean."""
+        """Explanation, for messages, of why the mean of the topics is missing."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
@@ -383,7 +383,7 @@ class Results(KeptSamples):
 
     @property
     def without_corpus(self) -> str:
-        """Remark on shares and coherence in a run without its training corpus, for messages."""
+        """Remark on the shares and the coherence in a run without its training corpus."""
         if self.fit_measures.npmi is not None:
             return "shares and coherence were computed during the fit"
         if is_folder(self.path / "holdout"):

@@ -44,7 +44,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(cls, held: Sequence[Array]) -> Coverage:
-        """Compute the coverage from boolean arrays, one per topic: True if an interval has 0."""
+        """Compute coverage from boolean arrays, one per topic: True if an interval contains 0."""
         rows = [row for row in held if row.size]
         if not rows:
             return cls(None, None, 0)

@@ -223,7 +223,7 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove all checkpoints after `step`; if `step` has none, keep all and return False."""
+    """Remove all checkpoints after `step`; without a checkpoint at `step`, return False instead."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False

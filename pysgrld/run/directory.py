@@ -527,7 +527,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove all checkpoints after `step`; if `step` has none, keep all and return False.
+        """Remove all checkpoints after `step`; without a checkpoint at `step`, return False instead.
 
         Raises
         ------

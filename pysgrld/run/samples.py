@@ -245,7 +245,7 @@ class Samples:
         return missing
 
     def verify(self, step: int, *, top_words: bool = False) -> None:
-        """Verify a sample against its digest in the newest checkpoint; each sample only once.
+        """Verify a sample once against its digest in the newest checkpoint.
 
         Raises
         ------

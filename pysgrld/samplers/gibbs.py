@@ -83,7 +83,7 @@ class Mean(Rows):
     _statistics: Counts | None = None  # counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution from which `drawn` draws topics, or None in logarithmic form."""
+        """Return the distribution from which `drawn` draws topics, or None if it uses logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicLaw(key, self._statistics)

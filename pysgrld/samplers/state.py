@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicLaw(NamedTuple):
-    """Conditional distribution of topics given token counts, with the key of one draw.
+    """Conditional distribution of topics given token counts, and the random key of one draw.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ class AdaptedTrajectories(Trajectories):
         return super().new_arrays(block) | {"adapted": np.zeros(3)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow a trajectory with the adapted multiple of ``h``; adapt it in the first iterations."""
+        """Follow a trajectory with an adapted multiple of ``h``, adapted in the first iterations."""
         adapts = key.step < self.block.settings.adapted_iterations
         acceptance = self.follow(key, statistics, h * math.exp(self.adapted[0 if adapts else 1]))
         if adapts:

@@ -268,7 +268,7 @@ def choices_of(options: Mapping[str, Any]) -> Choices:
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Return the number of epochs in the first round, which is 4, 8, 16 or a further power of 2.
+    """Return the number of epochs in the first round, a power of 2 that is at least 4.
 
     It is the least number with which every run has twenty posterior samples, or ten after a hundred
     iterations of sampling.

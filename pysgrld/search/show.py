@@ -266,7 +266,7 @@ def sentences(result: SearchResult) -> list[str]:
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Advise more topic numbers if the best or the smallest good number is at the range's end."""
+    """Advise a wider range of topic numbers if a recommended number is at an end of the range."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []

@@ -59,7 +59,7 @@ class Reading(NamedTuple):
     slicing: Slicing | None = None
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
-        """Read another corpus over the vocabulary of `corpus`; keep the order of documents."""
+        """Read another corpus with the vocabulary of `corpus`; documents keep their order."""
         matched_corpus = open_corpus(
             [path],
             self.options.keeping(self.slicing and self.slicing.field),
@@ -107,7 +107,7 @@ def divide(
     *,
     has_budget: bool,
 ) -> Division:
-    """Hold out documents as the options require, in the form in which the model scores documents.
+    """Divide a corpus into training documents and held-out documents, as the options require.
 
     Parameters
     ----------

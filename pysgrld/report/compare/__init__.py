@@ -179,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows (left, right) of topics that were replaced when a run was continued.
+    """Return pairs of rows (left, right) of topics that were replaced when a run was continued.
 
     The list is empty unless one of the runs continues the other.
     """

@@ -231,7 +231,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return indices of points, including all that fewer than n points exceed in both a and b."""
+    """Discard points (a, b) that n other points exceed in both values; return the other indices."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

@@ -99,7 +99,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield records of documents, which are given as indices of the analysed documents."""
+        """Yield records of the analysed documents with the given indices."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
