@@ -227,7 +227,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
     process, said = ended_midway(sgmc, args, kill)
     assert process.returncode == 87, said
     assert "chain 2: error: was killed by SIGKILL, most often because memory ran out" in said
-    assert "chain 2 failed, 2 of 3 are done" in said
+    assert "chain 2 failed, and 2 of 3 are done" in said
     assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
     done = sgmc(*args)
     assert done.stderr.count("already finished; nothing to do") == 2
@@ -470,5 +470,5 @@ def test_an_error_of_the_disk_is_said_of_each_chain_with_its_code(sgmc):
     done = sgmc(*args, code=74, env=fail)
     assert "chain 1: error: all/chain-1" in done.stderr
     assert "chain 2: error: all/chain-2" in done.stderr
-    assert "chains 1, 2 failed, 0 of 2 are done" in done.stderr
+    assert "chains 1, 2 failed, and 0 of 2 are done" in done.stderr
     assert "Traceback" not in done.stderr

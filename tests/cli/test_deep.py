@@ -180,7 +180,7 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--layers", "8,16"], "layer 2 has 16 topics, more than the 8 of layer 1"),
+        (["--layers", "8,16"], "layer 2 has 16 topics, more than the 8 topics of layer 1"),
         (["--layers", "9,8,7,6,5,4,3,2,1"], "9 layers; the maximum is 8"),
         (["--layers", "8,x"], "not a whole number"),
         (["--layers", ""], "not a whole number"),

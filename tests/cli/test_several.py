@@ -127,7 +127,7 @@ def test_many_chains_are_told_as_a_range():
         "iteration 10 to 12: point perplexity 700.0, 700.0 (unigram 1,000.0)"
     )
     nothing = [record(10, None, None, None) for _ in range(2)]
-    assert merged(nothing) == "iteration 10: 2.0M tokens/s, nothing held out"
+    assert merged(nothing) == "iteration 10: 2.0M tokens/s, no held-out documents"
 
 
 def test_quiet_says_errors_only_and_json_names_the_chain(capsys):

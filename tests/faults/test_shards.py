@@ -33,7 +33,7 @@ def test_a_shard_that_is_killed_is_named_and_built_by_the_same_array_again(forks
         shards = forks.folder / f"{name}.shards"
         if not (shards / "0002-of-0003").exists():
             said = forks("corpus", "merge", name, code=66)
-            assert "lacks 1 shard of 3: 2; repeat the command" in said
+            assert "lacks 1 shard of 3: 2; build the missing shards" in said
             assert not (forks.folder / name).exists()
         for shard in ("1/3", "2/3", "3/3"):
             forks(*build, name, "--shard", shard)

@@ -273,7 +273,7 @@ def test_lists_of_tokens_and_inverted_abstracts_are_texts(read):
 def test_columns_by_tabs_without_names_are_noticed(read):
     said = Lines()
     read("d1\ten\tmice sleep\nd2\ten\tfish swim\nd3\tde\tBirds fly\n", said=said)
-    assert any("each line has 3 fields separated by tabs" in line for line in said)
+    assert any("each line has 3 tab-separated fields" in line for line in said)
 
 
 def test_a_subject_is_the_title_of_mail_alone(read, tmp_path):

@@ -149,8 +149,11 @@ def test_findings_follow_the_numbers():
         "best of each: cgs 9 < ovb-5 11"
     ]
     assert lda_curves.say_scir({"scir": 9.0, "sgrld": 8.0}) == [
-        "with one prior SCIR is not lower: 9 against 8 of SGRLD"
+        "with one prior, the perplexity of SCIR is not lower (9; SGRLD: 8)"
     ]
     assert lda_curves.say_smld(
         {"sgrld": 9.0, "smld": 12.0, "smld-approx 1": 10.0, "smld-approx 0.1": 8.0}
-    ) == ["smld-approx 0.1 at 8 is below SGRLD at 9", "exact SMLD ends at 12"]
+    ) == [
+        "the perplexity of smld-approx 0.1 (8) is below the perplexity of SGRLD (9)",
+        "exact SMLD ends at 12",
+    ]

@@ -273,7 +273,7 @@ def test_a_run_is_scored_and_read_without_samples_and_its_objective_rises(
     how = ["--min-df", 1, "--max-df", 1.0, "-k", 2, "--iterations", 8, "--holdout", 0, "--quiet"]
     code, said = sgmc("train", corpus, "--algo", algo, *how, "--eval-every", 1, "--out", "run")
     assert (code, said.count("\n")) == (0, 1)
-    assert "warning: 2 topics for 3 documents" in said
+    assert "warning: 2 topics are too many for 3 documents" in said
     lines = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
     rises = [line["objective"] for line in lines if "objective" in line]
     assert len(rises) >= 3

@@ -346,7 +346,7 @@ def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
         report(runs("lda"), texts=other, threads=1)
     table = tmp_path / "table.csv"
     table.write_text("part\na\nb\n")
-    with pytest.raises(CorpusError, match="2 rows for 80 documents"):
+    with pytest.raises(CorpusError, match="2 rows, but 80 documents"):
         report(runs("lda"), metadata=table, threads=1)
 
 
