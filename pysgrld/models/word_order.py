@@ -15,9 +15,6 @@ from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 #: computed; they are spread evenly over all topics. On halves of Cora and bills (K = 10, 30, 50),
 #: the product of NPMI and diversity is then greater than with the most probable words.
 ADDED = 40.0
-#: Maximum repetition of a word (`WordTotals.repetition`). Without this maximum, the product of NPMI
-#: and diversity on 20 Newsgroups is 0.03 instead of 0.05 (K = 50).
-REPETITION = 4.0
 #: Minimum mean number of tokens per training document for distinctive words to be the default, as
 #: measured in docs/evaluation.md.
 TOKENS_OF_DOCUMENT = 30.0
@@ -108,12 +105,12 @@ def default_order(documents: int, tokens: int) -> WordOrder:
 class WordScorer:
     """Scores by which the words of a layer's topics are ordered.
 
-    *Distinctive*: p(w|k) times a shrunken exclusivity, so that a rare word does not count as an
-    exclusive word. The exclusivity is the posterior mean (n p(w|k) + 40 / K) / (n sum_j p(w|j) +
-    40) of the topic's share of the word, with a Dirichlet prior of 40 occurrences. n = N / r is the
-    number of independent tokens of an average topic, if r occurrences of the word come together
-    (`WordTotals.repetition`, at most 4). The number of tokens of each topic depends on the
-    documents read for it, and is therefore not used.
+    *Distinctive*: p(w|k) / sqrt(r) times a shrunken exclusivity, so that a rare word does not count
+    as an exclusive word. The exclusivity is the posterior mean (n p(w|k) + 40 / K) / (n sum_j
+    p(w|j) + 40) of the topic's share of the word, with a Dirichlet prior of 40 occurrences. n = N / K
+    is the number of tokens of an average topic; that of each topic depends on the documents read for
+    it, and is therefore not used. Occurrences of a word come r together (`WordTotals.repetition`):
+    a word that few documents repeat represents the topic less.
 
     Parameters
     ----------
@@ -138,7 +135,7 @@ class WordScorer:
         self, phi: Floats, k: int, order: WordOrder, tokens: int, totals: WordTotals | None = None
     ) -> None:
         self.order, self._phi, self._k = order, phi, k
-        self._totals, self._independent = totals, tokens / k
+        self._totals, self._average = totals, tokens / k
         self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
@@ -152,10 +149,11 @@ class WordScorer:
         """Return the scores of words, (n,), in a topic with probabilities p, (n,), of these words."""
         scores, totals = p, self._totals
         if self.order.name == "distinctive":
-            block = None if totals is None else WordTotals(*(row[words] for row in totals))
-            repetition = 1.0 if block is None else block.repetition
-            n = self._independent / np.minimum(repetition, REPETITION)
+            n = self._average
             scores = p * (n * p + ADDED / self._k) / (n * self._total[words] + ADDED)
+            if totals is not None:
+                block = WordTotals(*(row[words] for row in totals))
+                scores /= np.sqrt(block.repetition)
         elif self.order.name == "frex":
             exclusive = FREX / _quantiles(p / self._total[words])
             scores = 1.0 / (exclusive + (1.0 - FREX) / _quantiles(p))

@@ -68,7 +68,7 @@ def test_relevance_is_over_the_shares_of_the_corpus():
 
 
 def test_a_word_that_few_documents_repeat_counts_as_its_documents_do():
-    """Red with: the bound without the repetition of words; a repetition below 1."""
+    """Red with: no repetition, or in the exclusivity alone; a repetition below 1."""
     phi = np.full((100, 2), 0.0005)
     phi[1:5, 0], phi[5:9, 1] = 0.02, 0.02
     phi /= phi.sum(axis=0)
@@ -78,6 +78,9 @@ def test_a_word_that_few_documents_repeat_counts_as_its_documents_do():
     totals = WordTotals(occurrences, squares)
     assert totals.repetition[[1, 2, 3]].tolist() == [1.0, 10.0, 1.0]
     first = WordScorer(phi, 2, DISTINCTIVE, 2000, totals).first_words(4)[0].tolist()
+    assert first == [1, 3, 4, 2]
+    phi[2, 0] *= 2  # more probable, and of this topic alone to all appearances
+    first = WordScorer(phi, 2, DISTINCTIVE, 10**9, totals).first_words(4)[0].tolist()
     assert first == [1, 3, 4, 2]
 
 
