@@ -49,8 +49,8 @@ _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
 #: products up to 4, are exact in single precision. Similarities therefore have the same bits for
 #: any number of threads.
 _STEP = 2048
-#: Similarities and initial positions are rounded to this number of decimals, because the results of
-#: different machines differ only in later decimals.
+#: Initial positions are rounded to this number of decimals, because the results of different
+#: machines differ only in later decimals.
 _DIGITS = 5
 
 
@@ -137,11 +137,17 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
     size = _block_size(len(others))
     for begin in range(0, n, size):
         block = np.arange(begin, min(begin + size, n))
-        apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
+        apart = _apart(rows[block], others)
         if own is not None:
             apart[np.arange(len(block)), own[block]] = np.inf
         index[block], squares[block] = _least(apart, count)
     return index, np.maximum(squares, 0.0)
+
+
+def _apart(rows: Floats, others: Floats) -> Floats:
+    """Return the squared Hellinger distances of each row from each of the others, exactly."""
+    products: Floats = rows @ others.T
+    return np.subtract(1.0, products, out=products)
 
 
 def _block_size(others: int) -> int:
@@ -167,8 +173,7 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
     size = _block_size(len(others))
     for first in range(0, len(rows), size):
         block = slice(first, first + size)
-        apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
-        index[block], squares[block] = _least(apart, count)
+        index[block], squares[block] = _least(_apart(rows[block], others), count)
     return index, squares
 
 
@@ -354,15 +359,16 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
     )
     for step in range(steps):
         is_early = step < early
-        apart = [y[:, axis, None] - y[index, axis] for axis in (0, 1)]
-        pull = p / (1.0 + apart[0] ** 2 + apart[1] ** 2)
-        attracted = np.stack(
-            [
-                force.sum(axis=1) - np.bincount(flat, force.ravel(), n)
-                for force in (pull * gap for gap in apart)
-            ],
-            axis=1,
-        )
+        # Coordinates by axis are contiguous, which makes each operation faster.
+        apart = [own[:, None] - own[index] for own in np.ascontiguousarray(y.T)]
+        pull = apart[0] ** 2
+        pull += apart[1] ** 2
+        pull += 1.0
+        np.divide(p, pull, out=pull)
+        attracted = np.empty_like(y)
+        for axis, force in enumerate(apart):
+            force *= pull
+            attracted[:, axis] = force.sum(axis=1) - np.bincount(flat, force.ravel(), n)
         slope = 4.0 * ((_EXAGGERATION if is_early else 1.0) * attracted - repulsion(y))
         gains = np.maximum(np.where(slope * moved < 0, gains + 0.2, gains * 0.8), 0.01)
         moved = (0.5 if is_early else 0.8) * moved - rate * gains * slope
@@ -384,7 +390,7 @@ class _Repulsion:
     """Repulsion of each point by all other points, computed on a grid by Fourier transforms."""
 
     def __init__(self) -> None:
-        self._transformed: dict[tuple[int, float], list[npt.NDArray[np.complex128]]] = {}
+        self._transformed: dict[tuple[int, float], list[Doubles]] = {}
 
     def __call__(self, y: Doubles) -> Doubles:
         """Return the repulsion of each point, (n, 2)."""
@@ -394,43 +400,44 @@ class _Repulsion:
         while span > spacing * (_SIDES[-1] - 2):
             spacing *= 1.25
         side = next(m for m in _SIDES if span <= spacing * (m - 2))
-        place = (y - low) / spacing
+        place = ((y - low) / spacing).T
         node = place.astype(np.int64)
         part = place - node
         # For each point: the four grid nodes around it, and the weight of the point at each node.
-        corners = [
-            (
-                (node[:, 0] + a) * side + node[:, 1] + b,
-                np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]),
-            )
-            for a in (0, 1)
-            for b in (0, 1)
-        ]
-        kernels = self._kernels(side, spacing)
-        charges = (np.ones(len(y)), y[:, 0], y[:, 1])
-        spread = []
-        for charge in charges:
-            grid = np.zeros(side * side)
-            for nodes, weight in corners:
-                grid += np.bincount(nodes, weight * charge, side * side)
-            spread.append(np.fft.rfft2(grid.reshape(side, side), (2 * side, 2 * side)))
-        fields = []
-        for transformed, kernel in ((spread[0], 0), (spread[0], 1), (spread[1], 1), (spread[2], 1)):
-            # Compute the inverse of rfft2, but only for the rows and columns that are needed.
-            rows = np.fft.ifft(transformed * kernels[kernel], axis=0)[:side]
-            flat = np.fft.irfft(rows, 2 * side, axis=1)[:, :side].ravel()
-            fields.append(sum(flat[nodes] * weight for nodes, weight in corners))
-        total = max(float(fields[0].sum()) - len(y), 1e-12)
-        force = np.stack([y[:, i] * fields[1] - fields[2 + i] for i in (0, 1)], axis=1)
+        corners = [(a, b) for a in (0, 1) for b in (0, 1)]
+        first = node[0] * side + node[1]
+        nodes = np.stack([first + a * side + b for a, b in corners])
+        ends = [(1.0 - along, along) for along in part]
+        weights = np.stack([ends[0][a] * ends[1][b] for a, b in corners])
+        inverse, squared = self._kernels(side, spacing)
+        grids = np.empty((3, side * side))
+        for grid, charge in zip(grids, (np.ones(len(y)), *y.T), strict=True):
+            grid[:] = np.bincount(nodes.ravel(), (weights * charge).ravel(), side * side)
+        # Rows of the transforms beyond the grid would only transform zeros.
+        along = np.fft.rfft(grids.reshape(3, side, side), 2 * side, axis=2)
+        spread = np.fft.fft(along, 2 * side, axis=1)
+        # The sum of 1 / (1 + d^2) over all pairs, by Parseval's theorem. Columns between the first
+        # and the last one stand for two columns of the whole transform.
+        power = (spread[0].real ** 2 + spread[0].imag ** 2) * inverse
+        pairs = 2.0 * power.sum() - power[:, 0].sum() - power[:, -1].sum()
+        total = max(float(pairs) / (2 * side) ** 2 - len(y), 1e-12)
+        # Compute the inverse of rfft2, but only for the rows and columns that are needed.
+        rows = np.fft.ifft(spread * squared, axis=1)[:, :side]
+        fields = np.fft.irfft(rows, 2 * side, axis=2)[:, :, :side].reshape(3, -1)
+        ones, *moments = [(field[nodes] * weights).sum(axis=0) for field in fields]
+        force = np.stack([y[:, i] * ones - moments[i] for i in (0, 1)], axis=1)
         return np.asarray(force / total)
 
-    def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
-        """Return Fourier transforms of 1 / (1 + d^2) and of its square, for grid distances d."""
+    def _kernels(self, side: int, spacing: float) -> list[Doubles]:
+        """Return Fourier transforms of 1 / (1 + d^2) and of its square, for grid distances d.
+
+        The transforms are real, because the kernels are even.
+        """
         key = side, spacing
         if key not in self._transformed:
             offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
             kernel = 1.0 / (1.0 + offset[:, None] ** 2 + offset**2)
-            self._transformed[key] = [np.fft.rfft2(kernel), np.fft.rfft2(kernel**2)]
+            self._transformed[key] = [np.fft.rfft2(values).real for values in (kernel, kernel**2)]
         return self._transformed[key]
 
 

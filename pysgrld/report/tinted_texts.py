@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: `_GAP`: pattern of blanks between words. `_NEAR`: a long text is cut at a blank within this
 #: distance in characters, or anywhere if no blank is so near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: The cache has the results for at most this number of sequences of letters.
+#: The cache is emptied if it has the results for more than this number of sequences of letters.
 _CACHED = 1 << 17
 #: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
@@ -122,8 +122,23 @@ def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
             yield Token(begin, end, fold(text[begin:end]))
 
 
-#: Position of a word of the vocabulary in a text: start, end, and the word's id.
-_Place = tuple[int, int, int]
+class Places(NamedTuple):
+    """Positions of words of a vocabulary in several texts, in the order of the texts.
+
+    Attributes
+    ----------
+    begin, end : (n,) int64
+        Start and end of each word in its text.
+    word : (n,) int64
+        Ids of the words.
+    row : (n,) int64
+        Index of the text of each word.
+    """
+
+    begin: Int64s
+    end: Int64s
+    word: Int64s
+    row: Int64s
 
 
 class KnownWords:
@@ -143,28 +158,55 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        # The results are cached, because most sequences of letters occur several times.
-        self._of_word = lru_cache(_CACHED)(self._in_word)
+        # With parentheses, `split` returns gaps and sequences of letters in turn.
+        self._parts = re.compile(f"({word_pattern().pattern})")
+        self._clear()
 
-    def _in_word(self, text: str) -> list[_Place]:
-        return self._known(characters.tokens_in_word(text))
+    def _clear(self) -> None:
+        # Most sequences of letters occur several times. For each sequence, the cache has the
+        # numbers of its first known word in the array of all cached words, and of the next
+        # sequence's first one.
+        self._cached: dict[str, int] = {}
+        self._bounds, self._words = array("q", [0]), array("q")
 
-    def _known(self, tokens: Iterable[Token]) -> list[_Place]:
+    def _add(self, letters: str) -> int:
+        """Return the number of a sequence of letters in the cache, to which it is added."""
+        for place in self._known(characters.tokens_in_word(letters)):
+            self._words.extend(place)
+        self._bounds.append(len(self._words) // 3)
+        self._cached[letters] = number = len(self._bounds) - 2
+        return number
+
+    def _known(self, tokens: Iterable[Token]) -> list[tuple[int, int, int]]:
         ids = self._ids
         return [(begin, end, ids[word]) for begin, end, word in tokens if word in ids]
 
-    def find(self, text: str) -> list[_Place]:
-        """Return the known words of a text in Unicode normal form C, in order of position."""
-        read = text if self._keep_links else without_links(text)
+    def find(self, texts: Sequence[str]) -> Places:
+        """Return the known words of texts in Unicode normal form C, in order of position."""
+        read = texts if self._keep_links else [*map(without_links, texts)]
         if self._pattern is not None:
-            return self._known(tokens(read, self._pattern))
-        known: list[_Place] = []
-        of_word = self._of_word
-        for match in word_pattern().finditer(read):
-            if places := of_word(match[0]):
-                start = match.start()
-                known += [(start + begin, start + end, word) for begin, end, word in places]
-        return known
+            known = [self._known(tokens(text, self._pattern)) for text in read]
+            flat = np.array([place for places in known for place in places], np.int64)
+            begin, end, ids = flat.reshape(-1, 3).T
+            return Places(begin, end, ids, np.repeat(np.arange(len(known)), [*map(len, known)]))
+        if len(self._cached) > _CACHED:
+            self._clear()
+        # A line end is part of no word, so that words of joined texts are those of each text.
+        parts = self._parts.split("\n".join(read))
+        letters, cached = parts[1::2], self._cached
+        starts = np.cumsum([*map(len, parts)])[:-1:2]
+        number = np.array(
+            [cached[word] if word in cached else self._add(word) for word in letters], np.int64
+        )
+        bounds = np.frombuffer(self._bounds, np.int64)
+        begin, end, ids = np.frombuffer(self._words, np.int64).reshape(-1, 3).T
+        first, many = bounds[number], np.diff(bounds)[number]
+        sequence = np.repeat(np.arange(len(many)), many)
+        place = first[sequence] + np.arange(len(sequence)) - (np.cumsum(many) - many)[sequence]
+        begins = np.cumsum([0, *(len(text) + 1 for text in read)])
+        row = np.searchsorted(begins, starts, side="right")[sequence] - 1
+        start = starts[sequence] - begins[row]
+        return Places(start + begin[place], start + end[place], ids[place], row)
 
 
 class TintedText(NamedTuple):
@@ -215,44 +257,62 @@ def _tinted_together(
     texts: Sequence[str], words: KnownWords, phi: Floats, thetas: Doubles
 ) -> Iterator[TintedText]:
     texts = [*map(normal, texts)]
-    known = [words.find(text) for text in texts]
-    rows = np.repeat(np.arange(len(known)), [*map(len, known)])
-    ids = np.fromiter((word for places in known for _, _, word in places), np.int64, len(rows))
-    pairs, where = np.unique(rows * len(phi) + ids, return_inverse=True)
+    places = words.find(texts)
+    pairs, where = np.unique(places.row * len(phi) + places.word, return_inverse=True)
     likely = likeliest(phi, pairs % len(phi), thetas, pairs // len(phi))
     likely = Likeliest(likely.topics[where], likely.probability[where])
-    is_main = likely.topics == thetas.argmax(axis=1)[rows]
-    gains = np.where(is_main, likely.probability, 0.0).tolist()
-    topics, probability = likely.topics.tolist(), likely.probability.tolist()
-    marks = [*zip(topics, probability, likely.percents, strict=True)]
-    first = 0
-    for text, places in zip(texts, known, strict=True):
-        part = slice(first, first + len(places))
-        yield _shown(text, places, gains[part], marks[part])
-        first = part.stop
+    is_main = likely.topics == thetas.argmax(axis=1)[places.row]
+    ends = np.searchsorted(places.row, np.arange(len(texts) + 1))
+    stretches = _best_stretches(places, np.where(is_main, likely.probability, 0.0), ends)
+    gaps = places.begin - np.concatenate(([0], places.end[:-1]))[: len(places.begin)]
+    begins = ends[:-1][np.diff(ends) > 0]
+    gaps[begins] = places.begin[begins]
+    # If a text is shown as a whole, and its characters are units of UTF-16, this has its spans.
+    spans: list[int] = (
+        np.stack((gaps, places.end - places.begin, likely.topics, likely.percents), axis=1)
+        .ravel()
+        .tolist()
+    )
+    for row, (text, stretch) in enumerate(zip(texts, stretches, strict=True)):
+        part = slice(int(ends[row]), int(ends[row + 1]))
+        greatest = max(text, default="")
+        if greatest < _FIRST_IDEOGRAPH and len(text) <= LONGEST:
+            yield TintedText(text, spans[4 * part.start : 4 * part.stop], stretch, None)
+        else:
+            marks = zip(
+                *(values[part].tolist() for values in places[:2]),
+                likely.topics[part].tolist(),
+                likely.probability[part].tolist(),
+                spans[4 * part.start + 3 : 4 * part.stop : 4],
+                strict=True,
+            )
+            yield _shown(text, greatest, marks, stretch)
 
 
-#: Likeliest topic of a word, its probability, and this probability in percent.
-_Mark = tuple[int, float, int]
+#: A word in a text: start, end, likeliest topic, its probability, and this probability in percent.
+_Mark = tuple[int, int, int, float, int]
 
 
-def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mark]) -> TintedText:
-    """Return a text with the topics of its words; a long text is shortened."""
-    first, last = _best_stretch(places, gains)
+def _shown(
+    text: str, greatest: str, marks: Iterator[_Mark], stretch: tuple[int, int]
+) -> TintedText:
+    """Return a text with the topics of its words; a long text is shortened.
+
+    ``greatest`` is the greatest character of the text, in the order of Unicode.
+    """
+    first, last = stretch
     begin, end = _cut(text, first, last)
     text_part = text[begin:end]
     units: Sequence[int] = range(len(text_part) + 1)
-    marked: Iterator[tuple[_Place, _Mark]] = zip(places, marks, strict=True)
-    greatest = max(text, default="")
     if greatest >= _FIRST_IDEOGRAPH:
-        marked = _apart(marked)  # Words that are pairs of ideographs overlap.
+        marks = _apart(marks)  # Words that are pairs of ideographs overlap.
     if greatest > "\uffff":
         # Number of UTF-16 units before each character that is shown.
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")
         units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
     spans: list[int] = []
     done = 0
-    for (start, stop, _), (topic, _, percent) in marked:
+    for start, stop, topic, _, percent in marks:
         if begin <= start and stop <= end:
             unit, unit_stop = units[start - begin], units[stop - begin]
             spans += (unit - done, unit_stop - unit, topic, percent)
@@ -265,17 +325,36 @@ def _shown(text: str, places: list[_Place], gains: list[float], marks: list[_Mar
     )
 
 
-def _best_stretch(places: list[_Place], gains: list[float]) -> tuple[int, int]:
-    """Return start and end of the passage (up to 300 characters) with the greatest sum of gains."""
-    best, stretch, first, total = -1.0, (0, 0), 0, 0.0
-    for last, ((_, end, _), gain) in enumerate(zip(places, gains, strict=True)):
-        total += gain
-        while end - places[first][0] > STRETCH and first < last:
-            total -= gains[first]
-            first += 1
-        if total > best + 1e-9:
-            best, stretch = total, (places[first][0], end)
-    return stretch
+def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[int, int]]:
+    """Return start and end of the passage of each text with the greatest sum of gains.
+
+    A passage has at most 300 characters, or one word. A text without words has the passage (0, 0).
+
+    Parameters
+    ----------
+    places : Places
+    gains : (n,) float64
+        Probability of the text's main topic for each word, or 0 for words of other topics.
+    ends : (texts + 1,) int64
+        Index of the first word of each text, and the number of all words.
+    """
+    stretches = np.zeros((len(ends) - 1, 2), np.int64)
+    has_words = np.diff(ends) > 0
+    if not has_words.any():
+        return [(0, 0)] * len(stretches)
+    words = np.arange(len(gains))
+    width = int(places.end.max()) + STRETCH + 1
+    # A text's words begin after those of the previous text, by more than the length of a passage.
+    base = places.row * width
+    first = np.minimum(np.searchsorted(base + places.begin, base + places.end - STRETCH), words)
+    total = np.concatenate(([0.0], np.cumsum(gains)))
+    # Later decimals of a difference of sums depend on the other texts.
+    gain = np.round(total[1:] - total[first], 9)
+    most = np.maximum.reduceat(gain, ends[:-1][has_words])
+    best = np.flatnonzero(gain == np.repeat(most, np.diff(ends)[has_words]))
+    best = best[np.searchsorted(best, ends[:-1][has_words])]
+    stretches[has_words] = np.stack((places.begin[first[best]], places.end[best]), axis=1)
+    return [(begin, end) for begin, end in stretches.tolist()]
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
@@ -291,19 +370,19 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
     return begin, end
 
 
-def _apart(marked: Iterator[tuple[_Place, _Mark]]) -> Iterator[tuple[_Place, _Mark]]:
-    """Yield words without overlap; shared characters go to the word with the likelier topic."""
-    waiting: tuple[_Place, _Mark] | None = None
-    for place, mark in marked:
+def _apart(marks: Iterator[_Mark]) -> Iterator[_Mark]:
+    """Yield words without overlap; the word with the less probable topic loses the common part."""
+    waiting: _Mark | None = None
+    for mark in marks:
+        begin, end, _, probability, _ = mark
         if waiting is not None:
-            (begin, end, word), waiting_mark = waiting
-            if place[0] >= end:
+            if begin >= waiting[1]:
                 yield waiting
-            elif mark[1] <= waiting_mark[1]:
-                place = (end, *place[1:])
+            elif probability <= waiting[3]:
+                begin = waiting[1]
                 yield waiting
-            elif begin < place[0]:
-                yield (begin, place[0], word), waiting_mark
-        waiting = (place, mark) if place[0] < place[1] else None
+            elif waiting[0] < begin:
+                yield (waiting[0], begin, *waiting[2:])
+        waiting = (begin, *mark[1:]) if begin < end else None
     if waiting is not None:
         yield waiting

@@ -100,6 +100,29 @@ def test_a_long_text_is_cut_around_its_best_stretch(monkeypatch):
     assert (spans >= 0).all()
 
 
+def test_the_best_stretch_is_that_of_each_text_alone(monkeypatch):
+    """Red with: stretches that reach into the previous text; the last of equally good stretches."""
+    monkeypatch.setattr(module, "STRETCH", 12)
+    texts = ["lord", "king lord people lord lord king", "", "king king king king"]
+    words = KnownWords(IDS, None, keep_links=False)
+    thetas = np.array([[0.1, 0.9]] * 3 + [[0.9, 0.1]])
+    shown = list(tinted(texts, words, PHI, thetas))
+    assert [each.best for each in shown] == [(0, 4), (17, 26), (0, 0), (0, 9)]
+
+
+def test_the_cache_of_words_is_emptied_when_it_is_full(monkeypatch):
+    """Red with: numbers of the emptied cache."""
+    monkeypatch.setattr(module, "_CACHED", 2)
+    words = KnownWords(IDS, None, keep_links=False)
+    for text in ("king people lord", "lord a king", "people king"):
+        places = words.find([text, text])
+        expected = [IDS[word] for word in text.split() if word in IDS]
+        assert places.word.tolist() == 2 * expected
+        assert [text[a:b] for a, b in zip(places.begin, places.end, strict=True)] == 2 * [
+            word for word in text.split() if word in IDS
+        ]
+
+
 def test_a_text_without_a_known_word_is_shown_plain():
     shown = tint("", IDS, [0.5, 0.5])
     assert shown == ("", [], (0, 0), None)

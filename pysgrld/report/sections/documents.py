@@ -103,21 +103,21 @@ class ShownDocuments(Section):
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
-        listed = [self._listed(place) for place in places]
-        yield from self._records_of(self.run.rows[list(places)], theta, listed)
+        yield from self._records_of(self.run.rows[list(places)], theta, self._listed(places))
 
-    def _listed(self, place: int) -> list[list[Any]]:
-        """Return the number, mean share and interval of each main topic of an analysed document."""
+    def _listed(self, places: Sequence[int]) -> list[list[list[Any]]]:
+        """Return number, mean share and interval of each main topic of analysed documents."""
         loadings = self._topics
         assert loadings is not None
-        arrays = loadings.top, loadings.mean, loadings.low, loadings.high
-        parts = (part[place].tolist() for part in arrays)
+        rows = list(places)
+        parts = [loadings.top[rows].tolist()]
+        for values in (loadings.mean, loadings.low, loadings.high):
+            parts.append(np.round(values[rows].astype(np.float64), 4).tolist())
         # The bound is rounded like the shares, which are in single precision.
-        least = float(np.float32(LEAST))
+        numbers = (loadings.mean[rows] >= np.float32(LEAST)).sum(axis=1).tolist()
         return [
-            [k, round(mean, 4), round(low, 4), round(high, 4)]
-            for k, mean, low, high in zip(*parts, strict=True)
-            if mean >= least
+            [*map(list, zip(*(part[:number] for part in row), strict=True))]
+            for number, *row in zip(numbers, *parts, strict=True)
         ]
 
     def _records_of(
@@ -175,11 +175,12 @@ class ShownDocuments(Section):
             thetas[drawn] = self._topics.theta[place[drawn]]
             top = np.argsort(-thetas, axis=1, kind="stable")[:, :TOPICS]
             shares = np.round(np.take_along_axis(thetas, top, axis=1), 4).tolist()
+            of_drawn = iter(self._listed(place[drawn].tolist()))
             listed = [
-                self._listed(position)
-                if position >= 0
+                next(of_drawn)
+                if is_drawn
                 else [[k, x, None, None] for k, x in zip(*of_one, strict=True) if x >= LEAST]
-                for position, *of_one in zip(place.tolist(), top.tolist(), shares, strict=True)
+                for is_drawn, *of_one in zip(drawn.tolist(), top.tolist(), shares, strict=True)
             ]
             names = [
                 _cut_name(name)
