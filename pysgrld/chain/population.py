@@ -14,6 +14,11 @@ variance, multiplied by the mean ratio of the two variances over the topic, coun
 they were too short for a topic that mixes slowly, or the chains of the refinement disagree:
 posterior draws are then used for the topic. For single words, the variance has no such lower limit:
 with few replicates and independent documents, half of the words would be below it by chance.
+
+The mean of a replicate lacks the variance of draws given its documents, and a replicate stays near
+the state that it continues. The variance of a bagged posterior (Huggins and Miller 2023) therefore
+has the posterior variance as a further term. For independent documents, this term would double the
+variance. So its weight is the excess of the ratio over 1, and at most 1.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Number of replicates, which are chains that continue on resampled documents.
-REPLICATES = 4
+REPLICATES = 6
 #: Number of top words of a topic for which the variance between replicates is measured. Other words
 #: keep their posterior draws.
 WORDS = 256
@@ -215,6 +220,10 @@ class PopulationDraws:
         share = PRIOR_FREEDOM / self.freedom
         stretch = np.broadcast_to(np.sqrt(share * ratio)[:, None], posterior.shape).copy()
         variance = stretch**2 * posterior + (1 - share) * replicated
+        # Add the variance of draws within a replicate, for topics that replicates vary more.
+        excess = np.clip(ratio - 1.0, 0.0, 1.0)[:, None]
+        stretch = np.sqrt(stretch**2 + excess)
+        variance += excess * posterior
         narrow = ratio <= 1.0
         stretch[narrow], variance[narrow] = 1.0, posterior[narrow]
         deviations[:, narrow] = 0.0

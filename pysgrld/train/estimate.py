@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.chain.exact import CHAINS, COST, FEWEST, affordable_sweeps
+from pysgrld.chain.population import REPLICATES
 from pysgrld.core import padded
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.stored_files import is_stored
@@ -161,4 +162,4 @@ def _refinement_seconds(options: Resolved, tokens: int, topics: int, *, draws: b
         if sweeps < FEWEST:
             return 0.0
     each = 1e-9 * COST * TRAINING.visit(topics)
-    return CHAINS * (sweeps + SWEEPS) * tokens * each
+    return (CHAINS * sweeps + REPLICATES * SWEEPS) * tokens * each

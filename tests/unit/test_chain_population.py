@@ -41,6 +41,7 @@ def test_draws_have_the_moderated_variance_and_the_posterior_mean():
     ratio = (replicated / posterior).mean(axis=1, keepdims=True)
     freedom = PRIOR_FREEDOM + REPLICATES - 1
     moderated = (PRIOR_FREEDOM * ratio * posterior + (REPLICATES - 1) * replicated) / freedom
+    moderated += posterior  # the ratio is above 2
     found = np.sqrt(wide[:, ROWS, TOP].astype(np.float64)).var(axis=0)
     np.testing.assert_allclose(
         (found / (moderated * freedom / (freedom - 2))).mean(axis=1), 1.0, atol=0.08
@@ -63,7 +64,21 @@ def test_the_floor_of_the_variance_is_that_of_a_topic_and_not_of_a_word():
     )
     freedom = PRIOR_FREEDOM + 7
     share = (found / posterior)[:, W // 2 :].mean() * (freedom - 2) / freedom
+    replicates = np.sqrt(np.stack(spread.replicates).astype(np.float64))
+    ratio = (replicates.var(axis=0, ddof=1) / posterior).mean(axis=1)
+    share -= np.clip(ratio - 1.0, 0.0, 1.0).mean()
     assert 0.45 < share < 0.85
+
+
+@pytest.mark.parametrize("replicated", [0.0024, 0.008])
+def test_variance_within_replicates_counts_by_the_excess_of_the_ratio(replicated):
+    """Red if the posterior variance is left out, or counts in full for independent documents."""
+    spread, samples = made(replicates=8, replicated=replicated)
+    roots = np.sqrt(np.stack(samples)[:, ROWS, TOP].astype(np.float64))
+    replicates = np.sqrt(np.stack(spread.replicates).astype(np.float64))
+    ratio = (replicates.var(axis=0, ddof=1) / roots.var(axis=0, ddof=1)).mean(axis=1)
+    squared = ratio + np.minimum(ratio - 1.0, 1.0)
+    np.testing.assert_allclose(PopulationDraws(spread, 1, 0).width ** 2 / squared, 1.0, atol=0.06)
 
 
 def test_words_beyond_the_top_words_keep_their_posterior_draws():
