@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from listeners import Lines
 from named_corpora import ALL, every
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus._columns import distinct, iso_time
 from pysgrld.corpus.about.dates import date_by_format, named_date, numeric_date, time_of
 from pysgrld.corpus.about.scalars import iso
 from pysgrld.corpus.about.values import MISSING_VALUES
@@ -177,3 +180,21 @@ def test_other_texts_are_no_dates(text):
     assert named_date(text) is None
     assert numeric_date(text) is None
     assert date_by_format(text, "%Y") is None
+
+
+def test_dates_of_the_fast_path_are_those_of_the_standard_library():
+    for text in (b"0000-01-01", b"2001-02-29", b"2001-05-14T24:00:00", b"2001-W05-14", b""):
+        assert iso_time(text) is None
+    epoch = datetime(1970, 1, 1)
+    for text in ("0001-01-01", "1900-02-28", "2000-02-29", "1969-12-31T23:59:59Z", "9999-12-31"):
+        moment = datetime.fromisoformat(text.removesuffix("Z"))
+        assert iso_time(text.encode()) == (moment - epoch) // timedelta(microseconds=1)
+
+
+def test_distinct_values_are_numbered_in_the_order_of_their_first_rows():
+    data = np.frombuffer(b"bab\0a long value", np.uint8)
+    values, numbers = distinct(data, np.array([1, 1, 2, 0, 12]))
+    assert values == [b"b", b"a", b"b\0", b"", b"a long value"]
+    assert numbers.tolist() == [0, 1, 2, 3, 4]
+    values, numbers = distinct(data, np.array([1, 1, 1, 0]))
+    assert (values, numbers.tolist()) == ([b"b", b"a", b""], [0, 1, 0, 2])

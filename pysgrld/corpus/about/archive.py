@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.columns import ID, DetailsCollector, SpelledColumn
+from pysgrld.corpus.about.columns import ID, DetailsCollector, Piece, SpelledColumn
 from pysgrld.corpus.about.details import MOST
 from pysgrld.corpus.about.scalars import NONE, integer
 from pysgrld.corpus.about.values import ColumnReading, ValueRules, read_as
@@ -249,8 +249,8 @@ def _reading(source: ColumnSource) -> ColumnReading:
     """Return the kind of a column, declared or detected, and a parser for its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
-    spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))
-    return read_as(source.name, spelled_values, source.kind, source.rules, LEVELS)
+    pieces = ((*p.distinct(), p.tags) for p in source.values.pieces(source.rows()))
+    return read_as(source.name, pieces, source.kind, source.rules, LEVELS)
 
 
 def write_column(
@@ -287,12 +287,20 @@ def write_column(
     """
     column, rows, name = source.values, source.rows, source.name[:40]
     missing = 0
-    is_plain = source.kind == "string"  # Ids, titles and texts are stored as spelled in the input.
     rules = source.rules
 
-    def values() -> Iterator[list[bytes]]:
+    def trimmed(piece: Piece) -> tuple[list[bytes], npt.NDArray[np.int32]]:
+        values, numbers = piece.distinct()
+        return rules.trimmed(values), numbers
+
+    def texts() -> Iterator[tuple[Int64s, bytes]]:
         for piece in column.pieces(rows()):
-            yield piece.values() if is_plain else rules.trimmed(piece.values())
+            if source.kind == "string":  # Ids, titles and texts are stored as spelled in the input.
+                yield piece.lengths, piece.data.tobytes()
+                continue
+            values, numbers = trimmed(piece)
+            lengths = np.array([*map(len, values)], np.int64)
+            yield lengths[numbers], b"".join(map(values.__getitem__, numbers.tolist()))
 
     reading = reading or _reading(source)
     for note in reading.notes:
@@ -305,15 +313,13 @@ def write_column(
         def ends() -> Iterator[Int64s]:
             nonlocal missing
             total = 0
-            for block in values():
-                lengths = np.array([len(value) for value in block], np.int64)
+            for lengths, _ in texts():
                 missing += int((lengths == 0).sum())
                 yield total + np.cumsum(lengths)
                 total += int(lengths.sum())
 
         add_member(archive, f"{stem}.ends.npy", ends(), "<i8", documents)
-        text = (np.frombuffer(b"".join(block), np.uint8) for block in values())
-        add_member(archive, f"{stem}.utf8", text)
+        add_member(archive, f"{stem}.utf8", (text for _, text in texts()))
         return kind, missing
 
     if kind == "category":
@@ -321,18 +327,18 @@ def write_column(
 
         def codes() -> Iterator[npt.NDArray[np.int32]]:
             nonlocal missing
-            for block in values():
-                for value in dict.fromkeys(block):
-                    if value:
-                        numbers.setdefault(value, len(numbers))
-                places = [numbers.get(value, -1) for value in block]
+            for values, rows_of_values in map(trimmed, column.pieces(rows())):
+                for value in filter(None, values):
+                    numbers.setdefault(value, len(numbers))
+                places = np.array([numbers.get(value, -1) for value in values], np.int32)
                 if len(numbers) > MOST_LEVELS:
                     raise CorpusError(
                         f"column {name!r} has more than {MOST_LEVELS:,} different values, too "
                         "many for categories; read it as text: --meta-field NAME:string"
                     )
-                missing += places.count(-1)
-                yield np.array(places, np.int32)
+                codes_of_rows = places[rows_of_values]
+                missing += int((codes_of_rows < 0).sum())
+                yield codes_of_rows
 
         add_member(archive, f"{stem}.codes.npy", codes(), "<i4", documents)
         levels = (json.dumps(level.decode()).encode() + b"\n" for level in numbers)
@@ -343,21 +349,19 @@ def write_column(
 
     def converted() -> Iterator[npt.NDArray[Any]]:
         nonlocal missing
-        for block in values():
-            numbers: dict[bytes, Any] = {}
-            without: set[bytes] = set()
-            for value in dict.fromkeys(block):
-                number = parse(value) if value else None
-                if value and number is None and is_strict:
+        for values, numbers in map(trimmed, column.pieces(rows())):
+            table = np.full(len(values), none, dtype)
+            is_missing = np.ones(len(values), np.bool_)
+            for place, value in enumerate(values):
+                if value and (number := parse(value)) is not None:
+                    table[place], is_missing[place] = number, False
+                elif value and is_strict:
                     shown = value[:40].decode(errors="replace")
                     raise CorpusError(
                         f"column {name!r} has the value {shown!r}, which is not of the kind {kind}"
                     )
-                if number is None:
-                    without.add(value)
-                numbers[value] = none if number is None else number
-            missing += sum(map(without.__contains__, block))
-            yield np.array([numbers[value] for value in block], dtype)
+            missing += int(is_missing[numbers].sum())
+            yield table[numbers]
 
     add_member(archive, f"{stem}.npy", converted(), dtype, documents)
     return kind, missing

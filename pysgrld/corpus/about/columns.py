@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.corpus._columns import distinct, spelled_values
 from pysgrld.corpus.about.details import MOST, DocumentDetails, WantedFields, too_many_columns
-from pysgrld.corpus.about.scalars import CELL, INTEGER, MISSING, STRING, spelled
+from pysgrld.corpus.about.scalars import CELL, INTEGER, MISSING, REAL, STRING, spelled
 from pysgrld.corpus.about.texts import TextWriter
 from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
@@ -24,9 +25,6 @@ from pysgrld.types import Array, Int64s
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Maximum total size in bytes of the values in memory at a time, unless a single value is larger.
 BYTES = 2**25
-#: `_TEXTS`: types of values that are stored as texts. `_SEVERAL`: minimum number of values for which
-#: the types are examined, so that equal types can be stored in one fast step.
-_TEXTS, _SEVERAL = {str, type(None)}, 16
 #: Roles that a column may have: id or title of the documents, or any other column.
 ID, TITLE, COLUMN = "id", "title", "column"
 
@@ -42,6 +40,11 @@ class Piece(NamedTuple):
         """Return each document's value, which is split off from the concatenated bytes."""
         whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
         return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+    def distinct(self) -> tuple[list[bytes], npt.NDArray[np.int32]]:
+        """Return the different values, and for each document the position of its value in them."""
+        values, numbers = distinct(self.data, self.lengths)
+        return values, numbers
 
 
 class SpelledColumn(NamedTuple):
@@ -103,34 +106,12 @@ class GrowingColumn:
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
         """Append the values of the next documents (None if missing), after ``before`` documents."""
         self._pad(before)
-        kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
-        if kinds <= _TEXTS:
-            without_none = [value or "" for value in values] if type(None) in kinds else values
-            if self._append_texts(without_none, typed):
-                return
-        if kinds == {int}:  # The type of True and False is bool, so they are excluded here.
-            texts = [b"%d" % value for value in values]
-            self.tags.append(bytes([INTEGER]) * len(texts))
-            self.lengths.append([*map(len, texts)])
-            self.text.append(b"".join(texts))
-            return
-        pairs = [spelled(value, typed) for value in values]
-        texts = [text for _, text in pairs]
-        self.tags.append(bytes(tag for tag, _ in pairs))
-        self.lengths.append([len(text) for text in texts])
-        self.text.append(b"".join(texts))
-
-    def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
-        """Append texts in one fast step; if a text contains a NUL, return False and append nothing."""
-        data = "\0".join(values).encode("utf-8", "replace")
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
-        if len(ends) != len(values) - 1:
-            return False
-        lengths = np.diff(ends, prepend=-1, append=len(data)) - 1
-        self.tags.append(np.where(lengths > 0, STRING if typed else CELL, MISSING))
+        tags, lengths, data = spelled_values(
+            values, STRING if typed else CELL, INTEGER, REAL, lambda value: spelled(value, typed)
+        )
+        self.tags.append(tags)
         self.lengths.append(lengths)
-        self.text.append(data.replace(b"\0", b""))
-        return True
+        self.text.append(data)
 
     def present(self) -> int:
         """Return the number of values that are not missing."""

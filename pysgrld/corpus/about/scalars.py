@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from pysgrld.corpus._columns import iso_time
+
 #: Tags for the type of a value in its input. A CELL is a value of CSV, which is text but may stand
 #: for a number.
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
@@ -108,6 +110,8 @@ def microseconds(value: bytes) -> int | None:
     int or None
         Microseconds, or None for text that is no such date.
     """
+    if (moment := iso_time(value)) is not None:  # This is the usual case, and fast.
+        return int(moment)
     if _MONTH.fullmatch(value):
         value += b"-01"
     if not _TIME.fullmatch(value):

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.corpus._columns import Tally
 from pysgrld.corpus.about.dates import date_by_format, named_date, numeric_date, time_of
 from pysgrld.corpus.about.scalars import (
     CELL,
     FLAG,
     INTEGER,
-    MISSING,
     PARSERS,
     REAL,
     STRING,
@@ -106,9 +106,8 @@ class ValueRules:
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
         """Return the values without surrounding blanks, and empty bytes for missing values."""
-        values = [*values]
-        trimmed = {v: b"" if (text := v.strip()) in self._missing else text for v in {*values}}
-        return [trimmed[value] for value in values]
+        missing = self._missing
+        return [b"" if (text := v.strip()) in missing else text for v in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
         """Return True if a value is missing or can be read as the given kind in some notation."""
@@ -212,43 +211,15 @@ class ColumnReading(NamedTuple):
     notes: list[str]
 
 
-class _Tally:
+class _Tally(Tally):  # type: ignore[misc]
     """Counts of the values of a column, by the number and date notations that the values fit."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
-        self.rules, self.most_levels = rules, levels
-        self.rows = self.documents = 0
-        self.by_bits: Counter[int] = Counter()
-        self.examples: dict[int, Counter[bytes]] = {}
-        self.levels: set[bytes] = set()
-        self.missing: Counter[bytes] = Counter()
-        self.seen: set[int] = set()
-
-    def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
-        self.documents += len(values)
-        present = {*np.unique(tags).tolist()} - {MISSING}
-        # If all values have the same type, count the values without their types.
-        if len(present) <= 1:
-            only = next(iter(present), MISSING)
-            counts = {(value, only): count for value, count in Counter(values).items()}
-        else:
-            counts = Counter(zip(values, tags.tolist(), strict=True))
-        for (value, tag), count in counts.items():
-            text = value.strip()
-            if tag == MISSING or not text:
-                continue
-            if self.rules.is_missing(text):
-                self.missing[text] += count
-                continue
-            self.seen.add(tag)
-            self.rows += count
-            if len(self.levels) <= self.most_levels:
-                self.levels.add(text)
-            bits = self.rules._notations(text)
-            self.by_bits[bits] += count
-            examples = self.examples.setdefault(bits, Counter())
-            if text in examples or len(examples) < 4 * QUOTED:
-                examples[text] += count
+        simple = [-1, _WHOLE | sum(_NUMBERS), _PLAIN | _THOUSANDS, _ISO, 0]
+        if rules.date_format is not None:
+            simple = [-1, -1, -1, -1, 0]
+        super().__init__(rules._missing, rules._notations, simple, levels, 4 * QUOTED)
+        self.rules = rules
 
     def fitting(self, bit: int) -> int:
         """Return the number of values that fit a notation."""
@@ -285,7 +256,7 @@ def _quoted(values: Counter[bytes]) -> str:
 
 def read_as(
     name: str,
-    pieces: Iterator[tuple[list[bytes], npt.NDArray[np.uint8]]],
+    pieces: Iterator[tuple[list[bytes], npt.NDArray[np.int32], npt.NDArray[np.uint8]]],
     kind: str | None,
     rules: ValueRules,
     levels: int,
@@ -296,8 +267,8 @@ def read_as(
     ----------
     name : str
         Name of the column, for messages.
-    pieces : iterator of (list of bytes, (n,) uint8)
-        All values as they were spelled, and tags for their types in the input.
+    pieces : iterator of (list of bytes, (n,) int32, (n,) uint8)
+        Different values as they were spelled, and for each row its value and its type tag.
     kind : str or None
         Kind that the user has declared; None if the values decide.
     rules : ValueRules
@@ -310,12 +281,11 @@ def read_as(
         If dates are declared and the order of days and months is ambiguous.
     """
     tally = _Tally(rules, levels)
-    for values, tags in pieces:
-        tally.add(values, tags)
+    for values, numbers, tags in pieces:
+        tally.add(values, numbers, tags)
     notes: list[str] = []
-    if tally.missing:
-        total = tally.missing.total()
-        notes.append(f"{plural(total, 'missing value')} ({_quoted(tally.missing)})")
+    if missing := Counter(tally.missing):
+        notes.append(f"{plural(missing.total(), 'missing value')} ({_quoted(missing)})")
     if kind in ("string", "category", "flag"):
         return ColumnReading(kind, PARSERS.get(kind, integer), True, notes)
     if not tally.rows:
@@ -391,7 +361,8 @@ def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReadi
             notes.append(f"'{example}' is read as {number:.10g}{unit}")
     if kind is None and fitting < tally.rows:
         notes.append(_left(tally, bit, fitting, "number"))
-    return ColumnReading(chosen, lambda text: parser(spelled(text)), kind is not None, notes)
+    parse = parser if bit == _PLAIN else lambda text: parser(spelled(text))
+    return ColumnReading(chosen, parse, kind is not None, notes)
 
 
 def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
