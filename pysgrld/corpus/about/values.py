@@ -237,7 +237,7 @@ class _Tally(Tally):  # type: ignore[misc]
         """Return a value in the notation ``bit`` but not in ``without``, or an empty text."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
-                return next(iter(examples)).decode(errors="replace")[:40]
+                return str(next(iter(examples)).decode(errors="replace")[:40])
         return ""
 
     def best(self, candidates: Iterable[int]) -> tuple[int, int]:
@@ -284,7 +284,8 @@ def read_as(
     for values, numbers, tags in pieces:
         tally.add(values, numbers, tags)
     notes: list[str] = []
-    if missing := Counter(tally.missing):
+    missing: Counter[bytes] = Counter(tally.missing)
+    if missing:
         notes.append(f"{plural(missing.total(), 'missing value')} ({_quoted(missing)})")
     if kind in ("string", "category", "flag"):
         return ColumnReading(kind, PARSERS.get(kind, integer), True, notes)
