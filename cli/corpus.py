@@ -64,7 +64,7 @@ def build(
 
     Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again to resume.
     """
-    options = _reading(values)
+    options = corpus_options(values)
 
     from pysgrld.corpus.build import build as make
     from pysgrld.corpus.shards import build_shard
@@ -146,7 +146,7 @@ def sample(
     **values: Any,
 ) -> None:
     """Cut a random sample of the documents of CORPUS; words keep their ids."""
-    options = _reading(values)
+    options = corpus_options(values)
     if not size:
         raise UsageError("-n 0 is too small; give at least 1 document, or a fraction")
 
@@ -210,7 +210,7 @@ def phrases(
     A phrase is a frequent sequence of words in a sentence, without stop words, that occur together
     far more often than by chance. With --phrases FILE each phrase in FILE counts as one word.
     """
-    options = _reading(values)
+    options = corpus_options(values)
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
 
@@ -254,7 +254,7 @@ def names(
 
     A name is a word that has a capital letter in at least 90 % of its occurrences within sentences.
     """
-    options = _reading(values)
+    options = corpus_options(values)
 
     from pysgrld.corpus.proper_names import LEAST_COUNT, find_names
 
@@ -302,7 +302,7 @@ Examples:
 @quiet
 def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **values: Any) -> None:
     """Describe CORPUS: documents, words, lengths, the most frequent words."""
-    options = _reading(values)
+    options = corpus_options(values)
 
     from pysgrld.corpus.store import describe
 
@@ -350,7 +350,7 @@ def words(
     Rules apply in this order: stop words, numbers, --min-df, --max-df, --max-vocab. A stored corpus
     has only its kept words; to see removed words, give the texts from which it was built.
     """
-    options = _reading(values)
+    options = corpus_options(values)
 
     from pysgrld.corpus.vocabulary import RULES
     from pysgrld.corpus.words import list_words
@@ -478,7 +478,7 @@ def _said(screen: Screen, out: str, made: Corpus) -> None:
     )
 
 
-def _reading(values: dict[str, Any]) -> CorpusOptions:
+def corpus_options(values: dict[str, Any]) -> CorpusOptions:
     from pysgrld.corpus import CorpusOptions
 
     return CorpusOptions.of(given(values))

@@ -84,10 +84,13 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
         ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
         (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
         *([("Gibbs sweeps", f"about {_time(after)}, for intervals")] if after else []),
-        ("useful threads", f"{useful}"),
+        ("useful threads", f"at most {useful:,}"),
     )
     for name, value in rows:
         echo(f"{name:<16}{value}")
+    asked_documents = typed_options.get("minibatch", 0)
+    if asked_documents > needs.documents:
+        echo(f"--minibatch {asked_documents}: the corpus has only {needs.documents:,} documents")
     if needs.threads > useful:
         echo(f"to use {needs.threads} threads, give --minibatch {needs.enough_documents} or more")
     echo(f"\n{script}")
@@ -95,4 +98,5 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
 
 def _time(hours: float) -> str:
     """Format a duration in hours, or in seconds below half an hour."""
-    return f"{hours:.2g} h" if hours >= 0.5 else f"{3600 * hours:.2g} s"
+    number, unit = (hours, "h") if hours >= 0.5 else (3600 * hours, "s")
+    return f"{float(f'{number:.2g}'):,g} {unit}"

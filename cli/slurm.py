@@ -284,12 +284,30 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
             raise UsageError(f"unknown command '{args[0]}'; 'sgmc help' lists the commands")
         with command.make_context(args[0], list(args[1:]), parent=above) as context:
             values = context.params
+            if isinstance(command, click.Group):
+                values = _values_of_subcommand(command, context, list(args[1:]))
             if shared != bool(values.get("mpi")):
                 raise UsageError(
                     "--nodes and --ranks-per-node start several processes, which only 'train "
                     "--mpi' can use; give both or neither"
                 )
+            if values.get("shard") and all(map(is_there, values["corpus"])):
+                from pysgrld.corpus.shards import check_shards
+
+                from .corpus import corpus_options
+
+                check_shards(values["corpus"], corpus_options(values), values["shard"][1])
             return _check_training(values) if args[0] == "train" else []
+
+
+def _values_of_subcommand(
+    group: click.Group, above: click.Context, args: list[str]
+) -> dict[str, Any]:
+    """Parse the arguments of a subcommand, such as ``corpus build``, and return their values."""
+    name, command, rest = group.resolve_command(above, args)
+    assert command is not None
+    with command.make_context(name, rest, parent=above) as context:
+        return context.params
 
 
 def _check_training(values: dict[str, Any]) -> list[str]:

@@ -431,8 +431,9 @@ def _show(
         what = f"{what} of each of {len(results.chains)} chains"
     title = f"{results.place}{where}, {what} after {results.length}{numbers}"
     echo(fill(title) if rows else title)
-    if remark := results.prediction_remark():
-        echo(fill(remark[0].upper() + remark[1:] + "."))
+    for remark in (results.prediction_remark(), results.progress_remark()):
+        if remark:
+            echo(fill(remark[0].upper() + remark[1:] + "."))
     echo()
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
 
+from pysgrld.corpus.chunks import without_licence
 from pysgrld.corpus.inputs import check_inputs
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.open import numbered
@@ -87,7 +88,8 @@ def find_names(
     with closing(numbered(inputs, lexicon.options, lexicon, threads, notify)) as steps:
         for step, _ in steps:
             for text in (step.about.texts if step.about is not None else None) or ():
-                spelled.update(_WITHIN.findall((text or b"").decode(errors="replace")))
+                book = without_licence(text or b"")
+                spelled.update(_WITHIN.findall(book.decode(errors="replace")))
     if lexicon.kind == "counts":
         raise CorpusError(
             "this file has counts, which do not record capital letters; give the texts", inputs[0]

@@ -96,7 +96,7 @@ def build_shard(
         The errors of `build`.
     """
     number, n_shards = shard
-    _check(inputs, options, n_shards)
+    check_shards(inputs, options, n_shards)
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
@@ -146,7 +146,22 @@ def build_shard(
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
 
-def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
+def check_shards(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
+    """Check that a corpus with these inputs and options can be built as shards.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    options : CorpusOptions
+    n_shards : int
+
+    Raises
+    ------
+    MissingInputError
+        If an input is missing.
+    UsageError
+        If an option needs all documents, or the shards are more than the inputs.
+    """
     check_inputs(inputs)
     if any(map(is_stream, inputs)):
         raise UsageError("--shard: standard input cannot be split into shards; give files")
@@ -170,8 +185,9 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
         )
     if n_shards > len(inputs):
         raise UsageError(
-            f"--shard: {n_shards} shards are too many for {plural(len(inputs), 'input')}; give at "
-            f"most {len(inputs)}"
+            f"--shard: {n_shards} shards are too many for {plural(len(inputs), 'input')}, because "
+            f"each shard reads whole files or folders; split the input into {n_shards} files, or "
+            f"use at most {plural(len(inputs), 'shard')}"
         )
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pysgrld.chain.exact import trace_in
 from pysgrld.core.draws import Draw
 from pysgrld.errors import MissingInputError
 from pysgrld.evaluate import DocumentDraw
@@ -124,7 +123,7 @@ class PooledResults(Results):
 
     def share_sizes(self) -> Doubles | None:
         """Return the ESS of each topic's share, from the chains that have the topic."""
-        traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
+        traces = [chain.share_trace for chain in self.chains]
         known_traces = [trace for trace in traces if trace is not None]
         if not self._exact or len(known_traces) < len(traces):
             return None

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import ess_in, trace_in
+from pysgrld.chain.exact import ess_in, plan_in, trace_in
 from pysgrld.core.arithmetic import median
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.reading import Listener, is_built_pattern
-from pysgrld.errors import MissingInputError, SgmcError, UsageError, plural
+from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
@@ -273,6 +273,16 @@ class Results(KeptSamples):
             return self.fitted.score.remark(last)
         return ""
 
+    def progress_remark(self) -> str:
+        """Return a remark if the Gibbs refinement has stopped before its last sweep, else ""."""
+        plan = plan_in(self.checkpoint.arrays)
+        if plan is None or plan.sweep >= plan.sweeps:
+            return ""
+        return (
+            f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; the same 'sgmc train' command "
+            "does the rest, after which the intervals are credible intervals"
+        )
+
     def weights(self, layer_index: int = 0) -> Doubles | None:
         """Return the share of each topic in the corpus, (K,), or None if the shares are unknown.
 
@@ -350,7 +360,14 @@ class Results(KeptSamples):
     def share_trace(self) -> Doubles | None:
         """Shares of topics in each draw of the Gibbs refinement, (S, K), or None without draws."""
         shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
-        return None if shares is None or not len(shares) else shares
+        if shares is None or not len(shares):
+            return None
+        if shares.shape[1:] != self.fitted.layers[:1]:
+            raise CheckpointError(
+                f"{self.fitted.record.place}: the shares of topics in the draws have shape "
+                f"{shares.shape}, not a column for each of {self.fitted.layers[0]} topics"
+            )
+        return shares
 
     @cached_property
     def fit_measures(self) -> FitMeasures:

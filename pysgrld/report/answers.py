@@ -28,6 +28,8 @@ _ROUNDING = 1e-9
 _COMMON = 0.05
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
+#: The end of the id or title of a piece of a text that was split.
+_PIECE = re.compile(r"#\d+$")
 #: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
 LEAST = 0.005
 
@@ -231,7 +233,8 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     ----------
     results : Results
     key : str
-        Id of the document.
+        Id of the document, or of a text that was split into documents: then whole texts are
+        compared, by the mean proportions of their pieces.
     n : int
         Maximum number of documents to return.
     layer : int
@@ -245,31 +248,48 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         If no document has the id, or several documents have it.
     """
     corpus = _corpus(results)
-    rows, about = looked_at(corpus), corpus.about
-    chosen = [row for row, name in enumerate(about.ids(np.arange(corpus.documents))) if name == key]
-    if len(chosen) != 1:
+    about, names = corpus.about, corpus.about.ids(np.arange(corpus.documents))
+    chosen, whole = [row for row, name in enumerate(names) if name == key], False
+    if not chosen:
+        names = [_PIECE.sub("", name) for name in names]
+        chosen = [row for row, name in enumerate(names) if name == key]
+        whole = bool(chosen)
+    if len(chosen) != 1 and not whole:
         number = f"{len(chosen)} training documents have" if chosen else "no training document has"
         raise UsageError(
             f"--like {key[:60]!r}: {number} this id; 'sgmc export' writes the ids of all documents"
         )
-    rows = np.union1d(rows, chosen)
+    rows = np.union1d(looked_at(corpus), chosen)
     loadings = DocumentTopics()
     read_documents(results, corpus, rows, layer, [loadings])
-    roots = np.sqrt(loadings.theta.astype(np.float32))
-    of_chosen = roots[np.searchsorted(rows, chosen[0])]
+    theta = loadings.theta.astype(np.float32)
+    titles = about.titles(rows)
+    if whole:  # A text that was split has the mean proportions of its pieces.
+        labels, first, text = np.unique(
+            [names[row] for row in rows], return_index=True, return_inverse=True
+        )
+        sums = np.zeros((len(labels), theta.shape[1]), np.float32)
+        np.add.at(sums, text, theta)
+        theta, rows = sums / np.bincount(text)[:, None].astype(np.float32), rows[first]
+        titles = [_PIECE.sub("", titles[row]) for row in first]
+        chosen = [int(rows[np.flatnonzero(labels == key)[0]])]
+    place_of_chosen = int(np.flatnonzero(rows == chosen[0])[0])
+    roots = np.sqrt(theta)
+    of_chosen = roots[place_of_chosen]
     similarity = np.clip(roots @ of_chosen, 0.0, 1.0)
     order = np.lexsort((rows, -similarity))
-    order = order[rows[order] != chosen[0]][:n]
-    ids, titles = about.ids(rows[order]), about.titles(rows[order])
+    order = order[order != place_of_chosen][:n]
     similar = []
-    for place, name, title in zip(order.tolist(), ids, titles, strict=True):
+    for place in order.tolist():
         parts = roots[place] * of_chosen
         topics = np.argsort(-parts, kind="stable")[:3]
         common = [int(topic) for topic in topics if parts[topic] >= _COMMON]
+        row = int(rows[place])
         similar.append(
-            SimilarDocument(int(rows[place]), name, title, float(similarity[place]), common)
+            SimilarDocument(row, names[row], titles[place], float(similarity[place]), common)
         )
-    return SimilarDocuments(similar, len(rows) - 1, corpus.documents)
+    total = len(set(names)) if whole else corpus.documents
+    return SimilarDocuments(similar, len(rows) - 1, total)
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
@@ -335,7 +355,10 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     if w is None:
         near = difflib.get_close_matches(fold(word), results.vocabulary, 3)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise UsageError(f"--word {word[:60]!r}: this word is not in the run's vocabulary{hint}")
+        raise UsageError(
+            f"--word {word[:60]!r}: is not in the run's vocabulary, which has no stop "
+            f"words and no rare words{hint}"
+        )
     k = results.fitted.layers[layer]
     phi = results.phi(layer)[:, :k]
     weights = results.weights(layer)

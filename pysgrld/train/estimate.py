@@ -118,8 +118,8 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
     """
     if len(request.inputs) != 1 or not is_stored(Path(request.inputs[0])):
         raise CorpusError(
-            "a plan needs a stored corpus; build it with 'sgmc corpus build', or a part of it "
-            "with 'sgmc corpus sample'",
+            "a plan needs a stored corpus; build it with 'sgmc corpus build', or a sample of it "
+            "with 'sgmc corpus sample': the hours of an epoch are proportional to the documents",
             request.inputs[0],
         )
     # The memory of this machine must not limit the plan.
@@ -128,7 +128,8 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
     with planned(request._replace(choices=choices), listener) as plan:
         options, facts = plan.options, plan.facts
         topics = max(options.widths, default=1)
-        iterations = facts.documents / options.minibatch
+        minibatch = min(options.minibatch, facts.documents)
+        iterations = facts.documents / minibatch
         visits = facts.tokens / iterations * options.sweeps
         cells = facts.rows * topics
         across = facts.rows * padded(topics)
@@ -140,7 +141,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             facts.words,
             facts.tokens,
             topics,
-            min(options.minibatch, facts.documents),
+            minibatch,
             iterations,
             plan.memory,
             samples + checkpoints,

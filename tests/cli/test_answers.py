@@ -110,6 +110,21 @@ def test_the_number_of_documents_compared_with_one_is_stated(run, monkeypatch, c
     assert compared in {f"Compared with {n} evenly spaced documents of 1,189." for n in (499, 500)}
 
 
+def test_texts_that_were_split_are_compared_as_wholes(tmp_path):
+    """Red with: ids of pieces alone; a text that is like its own pieces."""
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    books = tmp_path / "books"
+    books.mkdir()
+    for i, word in enumerate(("ship sea", "ship mast", "rose garden", "rose tulip")):
+        (books / f"{i}.txt").write_text(f"{word} wind leaf. " * 300)
+    sgmc("train", "books", "-k", "2", "--chunk", "100", "--iterations", "60", "--out", "run")
+    found = json.loads(sgmc("topics", "run", "--like", "0.txt", "--json").stdout)
+    assert found["documents"][0]["id"] == "1.txt"
+    assert {each["title"] for each in found["documents"]} <= {"1.txt", "2.txt", "3.txt"}
+    assert (found["compared"], found["total"]) == (3, 4)
+    assert sgmc("topics", "run", "--like", "0.txt#1", "--json").stdout != ""
+
+
 def test_groups_are_the_pages(run, facts):
     (column,) = [c for c in facts["columns"] if c["name"] == "book"]
     found = asked(run, "--by", "book")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.cli import main
+from pysgrld.cli import main, plan
 from pysgrld.cli.slurm import _bytes
 from pysgrld.train.estimate import ALONE, TrainingNeeds
 
@@ -48,6 +48,23 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert "useful threads" in shown
     assert "Gibbs sweeps" in shown
     assert "to use 64 threads, give --minibatch" in shown
+
+
+def test_a_minibatch_beyond_the_corpus_is_told_and_is_an_epoch(corpus):
+    """Red with: iterations of a part of an epoch; a minibatch that no corpus has without a word."""
+    done = typed("plan", "built", "-k", 5, "--minibatch", 10**6, "--json", "-q")
+    row = json.loads(done.stdout)
+    assert (row["minibatch"], row["iterations"]) == (row["documents"], 1.0)
+    shown = typed("plan", "built", "-k", 5, "--minibatch", 10**6, "-q").stdout
+    assert f"--minibatch 1000000: the corpus has only {row['documents']:,} documents" in shown
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"), [(0.0417, "150 s"), (0.001, "3.6 s"), (0.5, "0.5 h"), (1234, "1,200 h")]
+)
+def test_a_time_has_two_digits_and_no_exponent(hours, text):
+    """Red with: 1.5e+02 s."""
+    assert plan._time(hours) == text
 
 
 def test_a_corpus_that_is_not_stored_is_refused(corpus):

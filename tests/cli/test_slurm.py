@@ -224,6 +224,25 @@ def test_a_file_is_not_written_over(tmp_path, monkeypatch):
     assert typed("--time", "1h", "--setup", "none.sh", "--", "train", "built")[0] == 66
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("build t.txt --vocab v.txt -o b --shard {i}/{n}", "4 shards are too many for 1 input"),
+        ("build t.txt -o b --shard {i}/{n}", "--shard needs --vocab"),
+        ("build t.txt -o b{i} --shard", "requires an argument"),
+        ("bild t{i}.txt", "No such command"),
+    ],
+)
+def test_shards_that_no_job_could_build_are_refused(command, said, tmp_path, monkeypatch):
+    """Red with: the options of `corpus build` checked in the queue alone."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("one text\n")
+    (tmp_path / "v.txt").write_text("text\n")
+    line = ["--time", "1h", "--array", "4", "--", "corpus", *command.split()]
+    code, shown = typed(*line)
+    assert (code, said in shown) == (2, True), shown
+
+
 def test_a_corpus_that_is_not_there_is_noted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = typed("train", "corpus.txt")

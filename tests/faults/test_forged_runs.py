@@ -255,6 +255,19 @@ def test_lists_of_slices_of_different_lengths_are_damage(slices, trials):
 
 
 @pytest.mark.row(78)
+def test_shares_of_other_topics_than_the_models_are_named(trials):
+    """Red with: a trace without a column for each topic (70)."""
+    arrays = {"exact.trace.shares": np.zeros((40, 0), np.float32)}
+    fitted = SimpleNamespace(exact=True, layers=(4,), record=SimpleNamespace(place="run"))
+    results = SimpleNamespace(checkpoint=SimpleNamespace(arrays=arrays), fitted=fitted)
+    with pytest.raises(CheckpointError, match=r"run: the shares .* shape \(40, 0\), not a column"):
+        Results.share_trace.fget(results)
+    arrays["exact.trace.shares"] = np.zeros((40, 4), np.float32)
+    assert Results.share_trace.fget(results).shape == (40, 4)
+    trials()
+
+
+@pytest.mark.row(78)
 @pytest.mark.parametrize("value", [[], [None], [[]], [{}], [1], ["x", 1, {}]])
 def test_a_damaged_list_of_an_option_is_shown_as_it_is(value, trials):
     """Red with: the first value of an empty list of slices (70)."""

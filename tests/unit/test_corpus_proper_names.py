@@ -37,6 +37,18 @@ def test_names_have_capitals_within_sentences_and_first_words_do_not_count(tmp_p
     assert [name.word for name in find(folder)] == ["émile"]
 
 
+def test_the_licence_of_a_book_has_no_names(tmp_path):
+    """Red with: the licence of Project Gutenberg, which training leaves out, searched for names."""
+    begin = "*** START OF THE PROJECT GUTENBERG EBOOK IT ***"
+    end = "*** END OF THE PROJECT GUTENBERG EBOOK IT ***"
+    licence = "it belongs to Gutenberg and to Gutenberg alone\n"
+    folder = tmp_path / "books"
+    folder.mkdir()
+    book = f"{licence * 10}{begin}\n{'they saw Darcy and Darcy saw them. ' * 10}\n{end}\n"
+    written(folder, book + licence * 10, "one.txt")
+    assert [name.word for name in find(folder)] == ["darcy"]
+
+
 def test_texts_in_which_nouns_have_capitals_are_named(tmp_path):
     """Red with: the warning left out."""
     log = Lines()

@@ -124,7 +124,7 @@ def test_a_shard_that_is_there_is_not_built_again(files, tmp_path):
 @pytest.mark.parametrize(
     ("given", "shard", "inputs", "match"),
     [
-        ({}, (1, 8), slice(0, 7), "8 shards are too many for 7 inputs; give at most 7"),
+        ({}, (1, 8), slice(0, 7), "8 shards are too many for 7 inputs, because"),
         ({"min_df": 2}, (1, 2), slice(0, 7), "--min-df needs the counts of all documents"),
         ({"vocab": None}, (1, 2), slice(0, 7), "needs --vocab"),
         ({"metadata": "x.csv"}, (1, 2), slice(0, 7), "--id-field"),
