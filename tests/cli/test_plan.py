@@ -50,8 +50,9 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert "to use 64 threads, give --minibatch" in shown
 
 
-def test_a_minibatch_beyond_the_corpus_is_told_and_is_an_epoch(corpus):
+def test_a_minibatch_beyond_the_corpus_is_told_and_is_an_epoch(corpus, monkeypatch):
     """Red with: iterations of a part of an epoch; a minibatch that no corpus has without a word."""
+    monkeypatch.chdir(corpus)
     done = typed("plan", "built", "-k", 5, "--minibatch", 10**6, "--json", "-q")
     row = json.loads(done.stdout)
     assert (row["minibatch"], row["iterations"]) == (row["documents"], 1.0)
