@@ -206,5 +206,5 @@ CARELESS |= refusals(
     lz4=b"\x04\x22\x4d\x18mice",
     mobi=b"Book" + bytes(56) + b"BOOKMOBI" + bytes(50),
     UTF=FIRST.encode("utf-16-le"),
-    articles_of_Nexis="<html><body><p>1 of 2 DOCUMENTS</p><p>Mice</p><p>2 of 2 DOCUMENTS</p></body></html>",
+    Nexis_web_page="<html><body><p>1 of 2 DOCUMENTS</p><p>Mice</p><p>2 of 2 DOCUMENTS</p></body></html>",
 )

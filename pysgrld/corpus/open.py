@@ -459,7 +459,7 @@ class CorpusBuilder:
             left_out = counts[1][choice.by == RULES.index("numbers")].sum()
             is_most = left_out > MOSTLY * counts[1].sum()
             self.log(
-                f"{plural(numbers, 'word with digits', 'words with digits')} removed from the vocabulary"
+                f"{plural(numbers, 'different number')} removed from the vocabulary"
                 + (", except years" if rules.numbers == "years" else "")
                 + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,

@@ -54,7 +54,7 @@ def test_messages_have_their_channel_user_and_time(tmp_path):
         "user": ["Ann", "Bob Ray"],
         "ts": ["2024-01-02T07:20:00", "2024-01-02T07:21:00"],
     }
-    assert any("skipped 1 automatic notice of Slack" in note for note in notes)
+    assert any("skipped 1 automatic notice from Slack" in note for note in notes)
 
 
 @pytest.mark.parametrize(
