@@ -381,7 +381,7 @@ def test_parameters_of_a_chain_cannot_change_between_partial_fits(changed):
     before = {name: model.get_params()[name] for name in changed}
     model.set_params(**changed)
     (name,) = changed
-    with pytest.raises(ValueError, match=rf"^{name}: was .* when training began.*Set it back"):
+    with pytest.raises(ValueError, match=rf"^{name}: was .* when training began.*set the old value"):
         model.partial_fit(x)
     assert model.n_iter_ == 1
     assert model.set_params(**before).partial_fit(x).n_iter_ == 2
