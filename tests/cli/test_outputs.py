@@ -78,7 +78,7 @@ def test_eval_counts_unknown_words_and_documents_that_cannot_be_split(trained, t
 
 
 def test_eval_before_the_first_sample_scores_the_current_topics(sgmc):
-    warned = "training ends after 15 iterations, before the first posterior sample at iteration 25"
+    warned = "training ends after 15 iterations, before the first posterior sample (iteration 25)"
     assert warned in sgmc.train("--iterations", "15").stderr
     found = parsed(sgmc("eval", "run", "--json"))
     assert found["samples"] == 0

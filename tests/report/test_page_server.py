@@ -131,7 +131,7 @@ def test_other_hosts_are_refused(served, host):
     """Red with: any Host header, by which a site in the browser read all texts (DNS rebinding)."""
     status, headers, answer = served.get(f"/{served.token}/", host.format(port=served.port))
     assert status == 403
-    assert b"host" in answer
+    assert b"Host header" in answer
     assert headers.items() >= HEADERS.items()
     assert served.lines == [
         "refused a request: the Host header of the request names another machine or port"

@@ -164,5 +164,5 @@ def test_a_corpus_that_is_read_once_is_refused():
             return corpus().take(np.zeros(0, np.int64))
 
     stream = OnePass(corpus(), np.arange(10), 10, Nothing(), DOCUMENTS, 5, 0)
-    with pytest.raises(UsageError, match="stored corpus"):
+    with pytest.raises(UsageError, match="corpus must be stored"):
         MixtureChain(o, stream, WORDS, 100, 1)

@@ -128,7 +128,7 @@ def test_chains_of_one_law_have_mixed_and_others_have_not(tmp_path):
     by_name = {q.name: q.measure.rhat for q in other.quantities}
     assert by_name["first"] > 1.5
     said = verdict(other)[0]
-    assert "not: " in said
+    assert "not mixed: " in said
     assert "largest weight" in said
     assert "components with at least one document" not in said  # it never changes
 
