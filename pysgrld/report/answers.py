@@ -270,7 +270,8 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         )
         sums = np.zeros((len(labels), theta.shape[1]), np.float32)
         np.add.at(sums, text, theta)
-        theta, rows = sums / np.bincount(text)[:, None].astype(np.float32), rows[first]
+        theta = (sums / np.bincount(text)[:, None]).astype(np.float32)
+        rows = rows[first]
         titles = [_PIECE.sub("", titles[row]) for row in first]
         chosen = [int(rows[np.flatnonzero(labels == key)[0]])]
     place_of_chosen = int(np.flatnonzero(rows == chosen[0])[0])
