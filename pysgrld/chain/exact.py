@@ -66,8 +66,7 @@ def sweeps_after(
 ) -> int:
     """Return the number of sweeps of each chain of the Gibbs refinement; 0 means no refinement.
 
-    By default the refinement takes about as long as training, and is skipped if this time allows
-    too few sweeps.
+    By default it takes about as long as training, and is skipped if that allows too few sweeps.
 
     Parameters
     ----------
@@ -491,9 +490,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
         return None
     plan = arrays[_PLAN]
     if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
-        raise CheckpointError(
-            f"array {_PLAN!r} of the checkpoint is not a valid plan of Gibbs sweeps"
-        )
+        raise CheckpointError(f"array {_PLAN!r} of the checkpoint is not a valid plan of sweeps")
     return ExactPlan(*plan.tolist())
 
 

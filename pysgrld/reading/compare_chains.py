@@ -253,8 +253,7 @@ def _check_same(chains: Sequence[Results]) -> None:
         if twin is not other:
             raise UsageError(
                 f"{twin.path} and {other.path}: both are the same chain (seed {other.seed}, "
-                f"chain {other.chain + 1}) with the same draws; train each chain with its own "
-                "--chain-id"
+                f"chain {other.chain + 1}) with the same draws; train each with its own --chain-id"
             )
 
 

@@ -206,7 +206,7 @@ def test_chains_that_disagree_widen_an_interval():
 
 def test_a_plan_that_cannot_be_is_refused():
     assert plan_in({}) is None
-    with pytest.raises(CheckpointError, match="not a valid plan of Gibbs sweeps"):
+    with pytest.raises(CheckpointError, match="not a valid plan of sweeps"):
         plan_in({"exact.plan": np.array([3, 9, 8, 4, 1])})
 
 
