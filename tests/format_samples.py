@@ -287,7 +287,7 @@ SAMPLES = {
             ("a table of R with blanks between columns", "blanks between columns of R"),
             ("a table in Markdown", "Markdown"),
             ("XML or SGML", "XML"),
-            ("a Nexis web page of articles", "articles_of_Nexis"),
+            ("a Nexis web page of articles", "Nexis_web_page"),
         )
     },
     "MediaWiki XML": (
