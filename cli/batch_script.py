@@ -1,9 +1,9 @@
 """Batch scripts for SLURM, for one job or for an array of jobs.
 
 A script starts ``sgmc`` with ``srun``, so that SLURM sends the signal before the time limit to
-``sgmc`` and not to the shell. After this signal, ``sgmc`` writes a checkpoint and exits with code
-85, and the script puts the job back into the queue. ``scancel`` ends the shell too, so the job is
-not put back.
+``sgmc`` and not to the shell. After this signal, a command that can resume (`RESUMING`) saves its
+state and exits with code 85, and the script puts the job back into the queue. ``scancel`` ends the
+shell too, so the job is not put back. For other commands the script requests no signal.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ MOST_JOBS = 100_000
 RESTARTS = 20
 #: Seconds after the end of one MPI process at which SLURM kills the remaining processes.
 LAST_RANK = 30
+
+#: Commands that stop at a signal and resume from the same command later.
+RESUMING = (("train",), ("search",), ("corpus", "build"))
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -92,6 +95,11 @@ class Job(NamedTuple):
     def shared(self) -> bool:
         """True if several MPI processes run the command."""
         return bool(self.nodes or self.ranks)
+
+    @property
+    def resumes(self) -> bool:
+        """True if the command can be stopped and continues when it is started again."""
+        return any(self.command[: len(words)] == words for words in RESUMING)
 
     def values(self) -> list[dict[str, str]]:
         """Return a dictionary of placeholder values for each job, empty for a single job.
@@ -176,7 +184,7 @@ def script(job: Job) -> str:
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
-        f"--signal=USR1@{job.notice} --requeue --open-mode=append",
+        (f"--signal=USR1@{job.notice} " if job.resumes else "") + "--requeue --open-mode=append",
         f"--output=%x-{'%A_%a' if array else '%j'}.out",
     ]
     if array:
@@ -203,22 +211,30 @@ def script(job: Job) -> str:
         "#!/bin/bash",
         *(f"#SBATCH {request}" for request in requests),
         "",
-        f"# {job.notice} seconds before the time limit, SLURM sends USR1; sgmc then writes a "
-        "checkpoint and ends",
-        "# with exit code 85, and the job returns to the queue and resumes. To end it, use "
-        "scancel.",
+        *_comment(job),
         *_chosen(job, values),
         *job.setup.splitlines(),
         'export OMP_NUM_THREADS="$SLURM_CPUS_PER_TASK"',
         f'srun {together}--cpus-per-task="$SLURM_CPUS_PER_TASK" \\',
         f"  {shlex.join(job.program)} {words}",
-        "code=$?",
-        f"if {again}; then",
-        f'  scontrol requeue "{me}"',
-        "fi",
-        "exit $code",
     ]
+    if job.resumes:
+        lines += ["code=$?", f"if {again}; then", f'  scontrol requeue "{me}"', "fi", "exit $code"]
     return "\n".join(lines) + "\n"
+
+
+def _comment(job: Job) -> list[str]:
+    """Return the comment of the script on the end of its time."""
+    if not job.resumes:
+        return [
+            "# This command cannot resume: it must end within the time limit. Submit the script "
+            "again if it fails."
+        ]
+    return [
+        f"# {job.notice} seconds before the time limit, SLURM sends USR1. sgmc then saves its state "
+        "and exits with",
+        "# code 85, and the job returns to the queue and resumes. To end the job, use scancel.",
+    ]
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pysgrld.errors import plural
 from pysgrld.models.options import OPTIONS, as_typed
+from pysgrld.options.parse import integer
 
-from .options import Described, as_json, given, options_of, quiet, show_json
+from .options import Described, as_json, given, options_of, plain, quiet, show_json
 from .terminal import echo
 from .values import files
 
+if TYPE_CHECKING:
+    from pysgrld.train.estimate import TrainingNeeds
+
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
-#: Minimum time limit, in hours, of the printed batch script.
-_SHORTEST = 1
+#: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes
+#: after its time limit.
+_SHORTEST, _LONGEST = 1, 24
+#: Number of documents that each job of an array reads.
+_OF_A_JOB = 1_000_000
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
 _SPARE = 0.25
 
@@ -28,20 +36,29 @@ _SPARE = 0.25
     epilog="""\b
 Examples:
   sgmc plan built -k 500 --threads 64
-  sgmc plan built -k 1000 --minibatch 20000 --threads 64 --json""",
+  sgmc plan built -k 1000 --minibatch 20000 --threads 64 --json
+  sgmc plan sample.jsonl --documents 50000000 -k 500 --threads 64""",
 )
 @click.argument("corpus", metavar="CORPUS", shell_complete=files)
+@plain(
+    "--documents",
+    "those of CORPUS",
+    "number of documents in all, if CORPUS is a sample of them",
+    parse=integer(1, 2**53),
+    metavar="N",
+)
 @options_of({name: OPTIONS[name]._replace(first=True) for name in _OPTIONS})
 @as_json
 @quiet
-def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
+def command(corpus: str, documents: int | None, json: bool, quiet: bool, **values: Any) -> None:
     """Estimate the memory, disk space, hours and threads that training on CORPUS needs.
 
-    CORPUS is a folder of 'sgmc corpus build', which is not read as a whole. Hours are of cores like
-    the one in docs/performance.md; nothing is trained or kept.
+    CORPUS is a folder of 'sgmc corpus build', which is not read as a whole; with --documents, a
+    sample of the documents, in any format. Hours are of cores like the one in docs/performance.md;
+    nothing is trained or kept.
     """
     from pysgrld.models.choices import Choices
-    from pysgrld.train.estimate import EPOCHS, estimate
+    from pysgrld.train.estimate import EPOCHS, MOST, estimate
     from pysgrld.train.request import Request
 
     from .progress import Screen
@@ -50,16 +67,11 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     request = Request((corpus,), Choices(typed_options))
     request.choices.check()
     with Screen(quiet=quiet) as screen:
-        needs = estimate(request, screen)
+        needs = estimate(request, screen, documents=documents)
     after = needs.refinement_hours
     useful, gigabytes = needs.useful_threads, 1 << 30
-    asked = max(1, round((1.0 + _SPARE) * needs.bytes / gigabytes + 0.5))
-    hours = max(_SHORTEST, round(needs.hours(EPOCHS) + after + 0.5))
     typed = [as_typed(name, value) for name, value in typed_options.items() if name != "threads"]
-    script = (
-        f"sgmc slurm --time {hours}h --cpus {needs.threads} --mem {asked}G -o job.sh -- "
-        f"train {shlex.quote(corpus)} {' '.join(typed)}"
-    ).rstrip()
+    scripts = _scripts(needs, corpus, typed, sample=documents is not None)
     if json:
         show_json(
             needs._asdict()
@@ -69,18 +81,25 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
                 "enough_documents": needs.enough_documents,
                 "hours_per_epoch": needs.hours(),
                 "refinement_hours": after,
-                "script": script,
+                "script": "\n".join(scripts),
             }
         )
         return
+    words = "" if documents is None else " of the sample"
     rows = (
         (
             "corpus",
-            f"{needs.documents:,} documents, {needs.words:,} words, {needs.tokens:,} tokens",
+            f"{needs.documents:,} documents, {needs.words:,} words{words}, {needs.tokens:,} tokens",
         ),
         ("training", f"{needs.topics:,} topics, {needs.minibatch:,} documents in each iteration"),
         ("memory", f"{needs.bytes / gigabytes:.1f} GB"),
-        ("disk", f"at most {needs.disk / gigabytes:.1f} GB, without the corpus"),
+        (
+            "disk",
+            (
+                f"at most {needs.disk / gigabytes:.1f} GB for the run, "
+                f"{needs.corpus / gigabytes:.1f} GB for the corpus"
+            ),
+        ),
         ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
         (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
         *([("Gibbs sweeps", f"about {_time(after)}, for intervals")] if after else []),
@@ -91,9 +110,47 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     asked_documents = typed_options.get("minibatch", 0)
     if asked_documents > needs.documents:
         echo(f"--minibatch {asked_documents}: the corpus has only {needs.documents:,} documents")
-    if needs.threads > useful:
-        echo(f"to use {needs.threads} threads, give --minibatch {needs.enough_documents} or more")
-    echo(f"\n{script}")
+    if useful < needs.threads:
+        if useful < MOST:
+            threads, enough = min(needs.threads, MOST), needs.enough_documents
+            echo(f"to use {threads} threads, give --minibatch {enough} or more")
+        if needs.threads > MOST:
+            echo(f"more than {MOST} threads: several chains (--chains), or ranks (--mpi)")
+    echo("\n" + "\n".join(scripts))
+
+
+def _scripts(needs: TrainingNeeds, corpus: str, typed: list[str], *, sample: bool) -> list[str]:
+    """Return the commands that write the batch scripts: for training, or for all steps."""
+    from pysgrld.corpus.stored_files import is_stored
+    from pysgrld.train.estimate import EPOCHS, MOST
+
+    from .slurm import USUAL_JOBS
+
+    hours = round(needs.hours(EPOCHS) + needs.refinement_hours + 0.5)
+    limit = min(max(_SHORTEST, hours), _LONGEST)
+    # If the minibatch is not the limit, several ranks share the threads.
+    busy = needs.useful_threads
+    ranks = -(-needs.threads // MOST) if sample and busy == MOST else 1
+    memory = ranks * max(1, round((1.0 + _SPARE) * needs.bytes / (1 << 30) + 0.5))
+    size = f"--time {limit}h " + (f"--nodes 1 --ranks-per-node {ranks} " if ranks > 1 else "")
+    size += f"--cpus {min(needs.threads // ranks, busy)} --mem {memory}G"
+    words = ["train", *(["--mpi"] if ranks > 1 else []), "built" if sample else shlex.quote(corpus)]
+    words += typed
+    if not sample:
+        return [f"sgmc slurm {size} -o job.sh -- {' '.join(words)}"]
+    jobs = min(-(-needs.documents // _OF_A_JOB), USUAL_JOBS)
+    first, vocabulary = [], Path(corpus)
+    if not is_stored(vocabulary):
+        first, vocabulary = [f"sgmc corpus build {shlex.quote(corpus)} -o sample"], Path("sample")
+    return [
+        *first,
+        f"sgmc slurm --time 2h --array {jobs} -o 1.sh -- corpus build FILES "
+        f"--vocab {shlex.quote(str(vocabulary / 'vocab.txt'))} -o built --shard {{i}}/{{n}}",
+        "sgmc slurm --time 2h -o 2.sh -- corpus merge built",
+        f"sgmc slurm {size} -o 3.sh -- {' '.join(words)} --out runs/all",
+        f"sgmc slurm --time 4h --array {jobs} -o 4.sh -- infer runs/all built -o theta/ --top 8 "
+        "--part {i}/{n}",
+    ]
 
 
 def _time(hours: float) -> str:

@@ -94,7 +94,7 @@ Examples:
     train built --chain-id {i} --out runs/a/chain-{i}
   sgmc slurm --time 2h --cpus 8 --over k=50,100 --over seed=1,2 -o k.sh -- \\
     train built -k {k} --seed {seed} --out runs/k{k}-s{seed}
-  sgmc slurm --time 8h --nodes 8 --ranks-per-node 2 --cpus 32 -o big.sh -- \\
+  sgmc slurm --time 8h --nodes 8 --ranks-per-node 2 --cpus 16 -o big.sh -- \\
     train --mpi built -k 1000 --minibatch 200000 --out runs/big
 
 {i} and {n} are an array's place and size, {NAME} a value of --over.""",
@@ -183,8 +183,9 @@ def command(
 ) -> None:
     """Write a batch script for SLURM that runs COMMAND, an sgmc command.
 
-    The job writes a checkpoint before its time limit and returns to the queue until it is finished.
-    COMMAND is checked now instead of after hours in the queue. The script is not submitted.
+    A job of 'train', 'search' or 'corpus build' stops before its time limit and returns to the queue
+    until it is finished. COMMAND is checked now instead of after hours in the queue. The script is
+    not submitted.
     """
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.output_files import whole_file
@@ -212,7 +213,12 @@ def command(
         values["sbatch"],
     )
     least = max(job.notice + BESIDE, SHORTEST if values["notice"] is None else 0)
-    if time < least:
+    if not job.resumes and (values["notice"] is not None or restarts is not None):
+        raise UsageError(
+            f"--notice and --restarts: '{' '.join(command_line[:1])}' cannot be stopped and resumed; "
+            "leave them out, and give enough --time"
+        )
+    if job.resumes and time < least:
         raise UsageError(
             f"--time: {time:g} s are too short, because the stop signal comes {job.notice} s "
             f"before the end; give at least {least} s, or a shorter --notice"

@@ -33,6 +33,10 @@ def of_topics(
     if waits:
         state += 8 * facts.words
         batch += 12 * cells
+    # Word ids and counts, of the minibatch in use and the next one. The whole corpus is counted
+    # elsewhere.
+    is_part = options.minibatch < facts.documents
+    documents = int(2 * (4 + 4) * options.minibatch * facts.length) if is_part else 0
     held_out = extent.held_out
     scored = 0
     if held_out is not None:
@@ -41,6 +45,7 @@ def of_topics(
     need = {
         "topics": state,
         "a minibatch's topics and counts": batch,
+        "minibatches of documents": documents,
         "counts and topics of other ranks": (8 + 4) * seen * k if extent.shared else 0,
         "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
         "posterior mean and a sample": (8 + 8) * cells if options.samples else 0,

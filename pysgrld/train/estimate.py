@@ -1,8 +1,10 @@
 """Estimates before training: memory, disk space, hours, and the useful number of threads.
 
 The corpus must be stored, because then its size is known, and only held-out documents and one
-minibatch are read. The times follow from the measured unit times that also determine defaults
-(`pysgrld.models.resolve`), so they hold for a processor core like the one of these measurements.
+minibatch are read. Or the input is a sample of a larger corpus whose number of documents is given:
+sizes and times are then of the larger corpus, with the words of the sample. The times follow from
+the measured unit times that also determine defaults (`pysgrld.models.resolve`), so they hold for a
+processor core like the one of these measurements.
 """
 
 from __future__ import annotations
@@ -24,9 +26,14 @@ from pysgrld.options.option import Resolved
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
-#: Seconds of an iteration in which only one thread works. With the unit times of training, they are
-#: 4.5 % of an iteration on Simple English Wikipedia at K = 100.
+#: Minimum number of seconds of an iteration in which only one thread works. With the unit times of
+#: training, they are 4.5 % of an iteration on Simple English Wikipedia at K = 100.
 ALONE = 0.43e-3
+#: Minimum share of an iteration in which only one thread works, by the processor time in parallel
+#: loops (docs/performance.md, "Which minibatch, threads and ranks").
+SHARE = 0.045
+#: Maximum number of threads that are all busy at least half of the time, for any minibatch.
+MOST = 1 + int(1 / SHARE)
 #: Minimum number of documents of a minibatch for each thread, because a thread samples this number
 #: at a time.
 DOCUMENTS = 4
@@ -53,6 +60,8 @@ class TrainingNeeds(NamedTuple):
         Seconds of an iteration with one thread.
     threads : int
         Number of requested threads.
+    corpus : int
+        Number of bytes of the stored corpus.
     refinement : float
         Seconds of the Gibbs refinement with one thread, after `EPOCHS` epochs of training; 0
         without it.
@@ -68,6 +77,7 @@ class TrainingNeeds(NamedTuple):
     disk: int
     seconds: float
     threads: int
+    corpus: int = 0
     refinement: float = 0.0
 
     @property
@@ -78,18 +88,24 @@ class TrainingNeeds(NamedTuple):
     @property
     def useful_threads(self) -> int:
         """Maximum number of threads that are all busy at least half of the time."""
-        return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
+        return max(1, min(1 + int(self.seconds / self.alone), self.minibatch // DOCUMENTS))
+
+    @property
+    def alone(self) -> float:
+        """Seconds of an iteration in which only one thread works."""
+        return max(ALONE, SHARE * self.seconds)
 
     @property
     def enough_documents(self) -> int:
-        """Minimum minibatch size that keeps the threads busy, or the corpus size."""
-        factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
-        most = max(factor * self.minibatch, DOCUMENTS * self.threads)
+        """Minimum minibatch size that keeps `MOST` threads or fewer busy, or the corpus size."""
+        threads = min(self.threads, MOST)
+        factor = max((threads - 1) * ALONE / self.seconds, 1.0)
+        most = max(factor * self.minibatch, DOCUMENTS * threads)
         return min(self.documents, math.ceil(most))
 
     def hours(self, epochs: float = 1.0) -> float:
         """Return the hours that `epochs` epochs take with the requested number of threads."""
-        each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
+        each = self.seconds / self.threads + self.alone * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 
     @property
@@ -98,8 +114,10 @@ class TrainingNeeds(NamedTuple):
         return self.refinement / min(self.threads, CHAINS) / 3600
 
 
-def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
-    """Estimate what training on a stored corpus needs, without writing any file.
+def estimate(
+    request: Request, listener: Listener, ranks: int = 1, documents: int | None = None
+) -> TrainingNeeds:
+    """Estimate what training on a corpus needs; no file remains.
 
     Parameters
     ----------
@@ -108,24 +126,26 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
     listener : Listener
     ranks : int
         Number of processes that train the chain together; the estimate is for the first one.
+    documents : int, optional
+        Number of documents of a larger corpus that the inputs are a sample of.
 
     Raises
     ------
     CorpusError
-        If the corpus is not stored.
+        If the corpus is not stored, unless `documents` is given.
     SgmcError
         For the errors that training itself would raise before it begins.
     """
-    if len(request.inputs) != 1 or not is_stored(Path(request.inputs[0])):
+    if documents is None and not is_stored(Path(request.inputs[0])):
         raise CorpusError(
-            "a plan needs a stored corpus; build it with 'sgmc corpus build', or a sample of it "
-            "with 'sgmc corpus sample': the hours of an epoch are proportional to the documents",
+            "a plan needs a stored corpus, which 'sgmc corpus build' makes; or a sample of the "
+            "documents, and their number in all with --documents N",
             request.inputs[0],
         )
     # The memory of this machine must not limit the plan.
     unlimited = Choices({"max-memory": 1 << 60})
     choices = unlimited.updated(request.choices)
-    with planned(request._replace(choices=choices), listener) as plan:
+    with planned(request._replace(choices=choices), listener, documents=documents) as plan:
         options, facts = plan.options, plan.facts
         topics = max(options.widths, default=1)
         minibatch = min(options.minibatch, facts.documents)
@@ -136,6 +156,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
         seconds = 1e-9 * (visits * TRAINING.visit(topics) + cells * TRAINING.cell) / ranks
         samples = 4 * options.samples * cells
         checkpoints = options.keep * (4 + 8) * across
+        stored = sum(file.stat().st_size for file in plan.corpus.path.iterdir())
         return TrainingNeeds(
             facts.documents,
             facts.words,
@@ -147,6 +168,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             samples + checkpoints,
             seconds,
             request.choices.start.threads or request.threads,
+            stored * (documents or plan.corpus.documents) // plan.corpus.documents,
             _refinement_seconds(
                 options, facts.tokens, topics, draws=plan.request.choices.sampler.draws
             ),

@@ -111,7 +111,12 @@ class Plan(NamedTuple):
 
 @contextlib.contextmanager
 def planned(
-    request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
+    request: Request,
+    listener: Listener,
+    chains: int = 0,
+    ranks: Sharing = ALL_ALONE,
+    *,
+    documents: int | None = None,
 ) -> Iterator[Plan]:
     """Plan a training: find the run's folder, read the corpus, hold out documents, resolve options.
 
@@ -122,6 +127,9 @@ def planned(
     chains : int
         Number of chains to be trained at the same time, in a common folder; 0 for a single run.
     ranks : Sharing
+    documents : int, optional
+        Number of documents of a larger corpus that the inputs are a sample of. The facts of the
+        plan are then of that corpus.
 
     Yields
     ------
@@ -143,7 +151,7 @@ def planned(
         except OSError as error:
             raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
         try:
-            yield _plan(request, candidate, scratch, listener, max(1, chains), ranks)
+            yield _plan(request, candidate, scratch, listener, max(1, chains), ranks, documents)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             if made:
@@ -159,6 +167,7 @@ def _plan(
     listener: Listener,
     chains: int,
     ranks: Sharing,
+    sampled: int | None,
 ) -> Plan:
     """Open the stored corpus or read the inputs; hold out documents; resolve the options."""
     choices, number = request.choices, request.threads
@@ -184,6 +193,8 @@ def _plan(
     )
     totals, apart = corpus.totals, corpus.take(train.without)
     documents = choices.source.corpus_size or len(train)
+    if sampled is not None:
+        documents = max(1, sampled - (corpus.documents - len(train)))
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
     seen = minibatch_words(corpus, train)
     facts = Facts(

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main, plan
 from pysgrld.cli.slurm import _bytes
-from pysgrld.train.estimate import ALONE, TrainingNeeds
+from pysgrld.train.estimate import ALONE, MOST, SHARE, TrainingNeeds
 
 pytestmark = pytest.mark.cli
 
@@ -41,13 +41,43 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert few["hours_per_epoch"] < many["hours_per_epoch"]
     assert few["refinement_hours"] < many["refinement_hours"]
     assert "Gibbs sweeps" not in typed("plan", "built", "--exact-sweeps", 0, "-q").stdout
-    assert many["script"].startswith("sgmc slurm --time 1h --cpus 64 --mem ")
+    assert many["script"].startswith(f"sgmc slurm --time 1h --cpus {many['useful_threads']} --mem ")
     assert many["script"].endswith("-- train built --topics 500")
     assert not (corpus / "sgmc-runs").exists()
     shown = typed("plan", "built", "-k", 5, "--threads", 64, "-q").stdout
     assert "useful threads" in shown
     assert "Gibbs sweeps" in shown
-    assert "to use 64 threads, give --minibatch" in shown
+    assert f"to use {MOST} threads, give --minibatch" in shown
+    assert f"more than {MOST} threads: several chains (--chains), or ranks (--mpi)" in shown
+
+
+def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkeypatch):
+    """Red with: needs of the sample; texts refused; steps left out; a plan that reads on."""
+    monkeypatch.chdir(corpus)
+    many = ("--documents", 10**6 + 30, "-k", 5, "--threads", 64)
+    row = json.loads(typed("plan", "built", *many, "--json", "-q").stdout)
+    small = json.loads(typed("plan", "built", "-k", 5, "--threads", 64, "--json", "-q").stdout)
+    assert row["documents"] == 10**6
+    assert row["tokens"] == small["tokens"] * 10**6 // small["documents"]
+    assert row["corpus"] > 3000 * small["corpus"]
+    assert row["hours_per_epoch"] > 100 * small["hours_per_epoch"]
+    steps = row["script"].splitlines()
+    assert [step.split(" -- ")[1].split(" FILES")[0] for step in steps] == [
+        "corpus build",
+        "corpus merge built",
+        "train built --topics 5 --out runs/all",
+        "infer runs/all built -o theta/ --top 8 --part {i}/{n}",
+    ]
+    assert "--array 1 " in steps[0]
+    assert "--vocab built/vocab.txt" in steps[0]
+    texts = "\n".join(f"{a * 4} {b * 4} {a * 4}{b * 4}" for a in "abcdef" for b in "ghijk")
+    (corpus / "raw.txt").write_text(texts)
+    raw = typed("plan", "raw.txt", "--documents", 10**8, "-k", 2, "-q")
+    assert "sgmc corpus build raw.txt -o sample\nsgmc slurm --time 2h --array 100 " in raw.stdout
+    assert "--vocab sample/vocab.txt" in raw.stdout
+    ranks = typed("plan", "built", *many, "--minibatch", 10**5, "-q").stdout
+    assert "--nodes 1 --ranks-per-node 3 --cpus 21" in ranks
+    assert "-- train --mpi built --topics 5 --minibatch 100000 --out runs/all" in ranks
 
 
 def test_a_minibatch_beyond_the_corpus_is_told_and_is_an_epoch(corpus, monkeypatch):
@@ -72,7 +102,7 @@ def test_a_corpus_that_is_not_stored_is_refused(corpus):
     """Red with: texts that are read as a whole."""
     done = typed("plan", corpus / "texts.txt")
     assert done.exit_code == 65
-    assert "sgmc corpus sample" in done.stderr
+    assert "--documents N" in done.stderr
 
 
 def test_half_of_the_time_is_busy_with_the_most_useful_threads():
@@ -81,7 +111,16 @@ def test_half_of_the_time_is_busy_with_the_most_useful_threads():
     assert needs.useful_threads == 10
     assert needs.enough_documents == 2000
     assert needs.hours() == pytest.approx(1000 * ALONE * (9.5 / 20 + 0.95) / 3600)
-    assert needs._replace(seconds=1.0).useful_threads == 250
+    assert needs._replace(seconds=0.001 * ALONE, minibatch=8).useful_threads == 1
+
+
+def test_speed_up_has_the_ceiling_of_the_page_on_performance():
+    """Docs: 6.1 times on 8 threads and 13 on 32. Red with: an iteration of any number of threads."""
+    for seconds in (ALONE / SHARE, 100.0):
+        needs = TrainingNeeds(10**6, 1000, 10**8, 100, 10**5, 10.0, {}, 0, seconds, 1)
+        faster = [needs.hours() / needs._replace(threads=t).hours() for t in (8, 32)]
+        assert faster == pytest.approx([6.1, 13.4], abs=0.05)
+        assert needs.useful_threads == MOST
 
 
 def test_slurm_warns_of_what_does_not_fit(corpus, monkeypatch):

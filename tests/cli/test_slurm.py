@@ -108,6 +108,22 @@ def test_what_a_site_wants_is_asked_for_beside_what_the_script_does(tmp_path):
     assert "SLURM accepts 1,000 in an array" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("infer", "run", "built"), ("corpus", "merge", "built")])
+def test_a_command_without_checkpoints_gets_no_signal_and_no_false_comment(words, tmp_path):
+    """Red with: USR1, which ends these commands with 138; a checkpoint in the comment."""
+    text = script(job(*words))
+    assert "USR1" not in text
+    assert "checkpoint" not in text
+    assert "must end within the time limit" in text
+    assert run(text, tmp_path, 3)[0] == 3
+    assert "USR1" in script(job("corpus", "build", "texts"))
+    for option in ("--notice", "--restarts"):
+        value = "2m" if option == "--notice" else "3"
+        done = typed_text("--time", "1h", option, value, "--", "infer", "run", "built")
+        assert done.exit_code == 2
+        assert "'infer' cannot be stopped and resumed" in done.stderr
+
+
 def test_an_element_of_an_array_goes_back_alone(tmp_path):
     text = script(job("train", "built", "--out", "{i}", array=4))
     given = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "9", "SLURM_JOB_ID": "11"}

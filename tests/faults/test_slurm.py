@@ -168,6 +168,51 @@ def test_ranks_on_two_nodes_that_are_stopped_end_as_one_process_that_nobody_stop
 
 
 @pytest.mark.row(14)
+@pytest.mark.nightly
+@pytest.mark.timeout(400)
+def test_the_scripts_of_a_plan_run_from_texts_to_proportions(cluster, tmp_path, trials):
+    """Shards, merge, ranks, inference in parts. Red with: a step that does not find the one before."""
+    pytest.importorskip("mpi4py")
+    words = [a + b for a in ("rain", "gold", "tree") for b in ("ing", "er", "ly", "ness", "ful")]
+    for i in range(3):
+        rows = [
+            " ".join(
+                words[5 * (r % 3) + (r * r + i * j + j * j) % 5] + "abcdefg"[(r + j) % 7]
+                for j in range(9)
+            )
+            for r in range(400)
+        ]
+        (tmp_path / f"part-{i}.txt").write_text("\n".join(rows) + "\n")
+    shown = sgmc(
+        cluster,
+        *("plan", "part-0.txt", "--documents", "1200", "-k", "3", "--minibatch", "200", "-q"),
+        cwd=tmp_path,
+    )
+    build, *steps = shown[shown.index("sgmc corpus build") :].splitlines()
+    sgmc(cluster, *shlex.split(build)[1:], cwd=tmp_path)
+    for step in steps:
+        step = step.replace("FILES", "part-0.txt part-1.txt part-2.txt")
+        if " train " in step:
+            step = step.replace("-- train", "--nodes 2 -- train --mpi") + " --iterations 300"
+        # The nodes of this cluster are small.
+        words = [word for word in shlex.split(step)[1:] if not word.endswith("G")]
+        words = [word for word in words if word != "--mem"]
+        words = ["2" if word == "1" and "--array" in words else word for word in words]
+        sgmc(cluster, *words, cwd=tmp_path)
+        job = cluster("sbatch", "--parsable", words[words.index("-o") + 1], cwd=tmp_path)
+        done = [f"{job}_{i}" for i in (1, 2)] if "--array" in words else [job]
+        for element in done:
+            cluster.wait(
+                lambda e=element: cluster.state(e)["JobState"] not in ("PENDING", "RUNNING")
+            )
+            assert cluster.state(element)["JobState"] == "COMPLETED", (step, element)
+    assert "theta/: 1,200 documents" in "".join(
+        file.read_text() for file in sorted(tmp_path.glob("*.out"))
+    )
+    trials()
+
+
+@pytest.mark.row(14)
 def test_a_cancelled_job_has_a_checkpoint_and_does_not_come_back(cluster, corpus, tmp_path, trials):
     """Red with: a shell that traps SIGTERM and asks for a requeue on 85."""
     train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--eval-every", "50"]
