@@ -210,7 +210,7 @@ def from_mean(results: Results, truth: Made) -> dict[str, Any]:
     posterior = begin(options, Epochs.of(options, corpus, rows), known, RunOn(1))
     mean, weights = results.phi()[:, :k], results.weights()
     assert weights is not None
-    posterior.chain.begin_from(np.ascontiguousarray(mean, np.float32), weights * tokens)
+    posterior.chain.start_from_topics(np.ascontiguousarray(mean, np.float32), weights * tokens)
     stage = begin_exactly(posterior, options, corpus.words, RunOn(1), None, sweeps=1000)
     found = np.ascontiguousarray(mean.T)
     mine = assign(DISTRIBUTIONS.similarity(truth.phi.astype(np.float32), found))

@@ -90,7 +90,7 @@ def from_topics(ground: Ground, seed: int, start: Topics, iterations: int) -> Po
     """Start a default chain at the given topics, and train it."""
     posterior = ground.chain(seed, iterations // 3, **{"warm-up": 0})
     assert isinstance(posterior.chain, BlockChain)
-    posterior.chain.begin_from(np.ascontiguousarray(start.phi.T), start.tokens)
+    posterior.chain.start_from_topics(np.ascontiguousarray(start.phi.T), start.tokens)
     advance(posterior, iterations)
     return posterior
 
@@ -183,7 +183,7 @@ def starts(ground: Ground, seed: int, number: int) -> Posterior:
     tokens = int(ground.corpus.lengths()[ground.train].sum())
     chain, corpus = posterior.chain, CorpusFacts(ground.corpus.words, tokens)
     if first := clusters_of_topics(chain.stream, options, corpus, RunOn(1)):
-        chain.begin_from(*first)
+        chain.start_from_topics(*first)
     advance(posterior, ground.iterations)
     return posterior
 

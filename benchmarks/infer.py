@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.core.draws import at_words, weights_of
+from pysgrld.core.draws import sampling_weights, select_words
 from pysgrld.corpus.minibatches import compact
 from pysgrld.models.token_reader import EXPECTED_PASSES
 from pysgrld.reading.find_runs import open_run
@@ -76,7 +76,7 @@ def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
             some = block.take(np.arange(begin, min(begin + DOCUMENTS, len(block))))
             ids = np.arange(first, first + len(some))
             there = compact(some, ids, 1.0)
-            phi = weights_of(at_words(results.mean, there.words))
+            phi = sampling_weights(select_words(results.mean, there.words))
             clock, spent = time.perf_counter(), time.thread_time()
             expect(phi, results, there, work, threads)
             wall += time.perf_counter() - clock

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.corpus.reading import ReadingProgress
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
@@ -213,7 +213,7 @@ def gensim(arguments: argparse.Namespace) -> None:
         command = [arguments.python, "-c", GENSIM, str(place), str(k)]
         theirs = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         phi = np.load(place / "phi.npy")  # (K, V, T)
-        rows = core.zeros(stored.words * 10, padded(k), "float32")
+        rows = core.zeros(stored.words * 10, padded_width(k), "float32")
         rows[:, :k] = np.moveaxis(phi, 0, 2).reshape(-1, k)
         scorer = results.fitted.scorer(results.held_out())
         figure = float(scorer.point(Key(0, 0, 1), {"phi": np.maximum(rows[scorer.words], 1e-12)}))

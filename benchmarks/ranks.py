@@ -21,7 +21,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import launch
 from pysgrld.chain.rank_cost import Cost
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
@@ -141,7 +141,7 @@ def measured(case, comm, barrier):
         timed.of(comm, "ask", "asked", barrier)
         timed.of(comm, "fetch", "fetched", barrier)
         timed.of(comm, "_to_holders", "counts", barrier)
-        timed.of(comm, "complete", "sums", barrier)
+        timed.of(comm, "allgather_rows", "sums", barrier)
     for _ in range(iterations):
         timed.spent.clear()
         batch = team_batch(chain, comm, timed)
@@ -153,9 +153,9 @@ def measured(case, comm, barrier):
     took["words"] = len(batch.words)
     if comm.size > 1:
         took["words"] = float(np.mean(comm.gather(len(batch.words))))
-        before = comm.figures()["exchange_bytes"]
+        before = comm.metrics()["exchange_bytes"]
         chain.advance(batch)
-        took["sent"] = float(np.mean(comm.gather(comm.figures()["exchange_bytes"] - before)))
+        took["sent"] = float(np.mean(comm.gather(comm.metrics()["exchange_bytes"] - before)))
     return lazy, took
 
 
@@ -166,7 +166,7 @@ def sent(v, k, words, *, lazy, ranks):
     bytes, and 8 of a count that is yet to be spread; what each unit of rows adds to the sums of topics,
     twice where rows are brought up to date first; and what all say of their documents.
     """
-    across, spread = padded(k), 8 if k > core.DENSE_TOPICS else 0
+    across, spread = padded_width(k), 8 if k > core.DENSE_TOPICS else 0
     units = (2 if lazy else 1) * (-(-v // core.ROW_UNIT) + ranks)
     each = (4 + 12 * across + spread) * words + 8 * across * units
     return (ranks - 1) / ranks * each + 8 * (2 * ranks + 5)
@@ -218,7 +218,7 @@ def networks(comm):
             took = []
             for n, sends in zip(RANKS, megabytes, strict=True):
                 read = words[n] / words[1] * t["read"] / 1e3
-                adds = padded(k) * words[n] * adding
+                adds = padded_width(k) * words[n] * adding
                 wire = (8e-3 / gigabits * sends + adds) if n > 1 else 0.0
                 took.append(shared / n + read + wire + Cost.messages(n) * latency)
             busy = max(n for n, all_ in zip(RANKS, took, strict=True) if shared / n >= all_ / 2)

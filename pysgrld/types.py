@@ -78,7 +78,7 @@ class Documents:
         lengths.flags.writeable = False
         return lengths
 
-    def summed(self, values: Doubles) -> Doubles:
+    def sum_by_document(self, values: Doubles) -> Doubles:
         """Return the sum of ``values`` over each document's entries, (n,)."""
         holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
@@ -137,7 +137,7 @@ class WordTotals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class PositionsExcept:
     """Ascending positions of all documents except ``without``, computed on access.
 
     Parameters
@@ -175,8 +175,8 @@ class Others:
         return iter(self[:].tolist())
 
 
-#: Type of ascending positions of documents in a corpus: an array, or an `Others`.
-Positions = Int64s | Others
+#: Type of ascending positions of documents in a corpus: an array, or an `PositionsExcept`.
+Positions = Int64s | PositionsExcept
 
 
 class Condition(Enum):
@@ -421,7 +421,7 @@ class Block(NamedTuple):
         return self.geometry in ("positive", "concentration")
 
 
-class Scored(NamedTuple):
+class HeldOutCounts(NamedTuple):
     """Held-out word counts in compressed sparse rows; ``indices`` are rows of the draw's phi."""
 
     indptr: Int64s

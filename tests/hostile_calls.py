@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 
 WORDS, DOCUMENTS = 9, 7
@@ -61,14 +61,14 @@ def documents(seed: int) -> dict[str, Any]:
 
 def matrix(rows: int, k: int, seed: int) -> Any:
     """Positive, padded rows of ``k`` values, which sum to 1 over the rows."""
-    out = core.zeros(rows, padded(k), "float32")
+    out = core.zeros(rows, padded_width(k), "float32")
     out[:, :k] = np.random.default_rng(seed).dirichlet(np.full(rows, 0.5), k).T + 1e-3
     return out
 
 
 def vector(k: int) -> Any:
     """Ones, padded."""
-    return (np.arange(padded(k)) < k).astype(np.float32)
+    return (np.arange(padded_width(k)) < k).astype(np.float32)
 
 
 def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
@@ -81,7 +81,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     g = np.array(phi) * 30
     state = {"g": g, "sums": g.sum(axis=0, dtype=np.float64), "topics": k}
     touched = np.array([1, 4, 5], np.int32)
-    seen = np.zeros((3, padded(k)), np.int64)
+    seen = np.zeros((3, padded_width(k)), np.int64)
     seen[:, :k] = 2
     statistics = {"eta": 0.1, "rows": touched, "counts": seen, "factor": 1.5}
     where = key | {"stream": 0} | work | team
@@ -89,7 +89,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     rows |= {"factor": 1.5, "packed": False, "purpose": core.Purpose.catch_up_pass}
     totals = np.full(k, 3.0)
     b = np.log(g + 1e-3).astype(np.float32) * (g > 0)
-    walks = {"b": b, "log_sums": np.log(np.ones((1, padded(k))) * WORDS), "topics": k}
+    walks = {"b": b, "log_sums": np.log(np.ones((1, padded_width(k))) * WORDS), "topics": k}
     counted = {
         "rows": touched,
         "counts": seen,
@@ -124,7 +124,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     drawn = {"seed": seed, "step": 1}
     reached = key | {"purpose": core.Purpose.test}
     order = np.arange(WORDS)[::-1]
-    mine = {"added": np.zeros((1, padded(k))), "rank": 0, "size": 1}
+    mine = {"added": np.zeros((1, padded_width(k))), "rank": 0, "size": 1}
     begun = state | {"seed": seed, "chain": 1, "stream": 0} | work | team
     return {
         "use_isa": {"name": core.isa()},
@@ -192,8 +192,8 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "proportions_of": {"counts": matrix(DOCUMENTS, k, seed), "alpha": np.full(k, 0.1)} | team,
         "documents_collapsed": docs
         | {"rows": WORDS, "topics": k, "alpha": np.tile(vector(k) * 0.1, (2, 1)), "sweeps": 3}
-        | {"priors": np.full((2, 2, padded(k)), 0.1, np.float32)}
-        | {"mass": np.full((2, padded(k)), 2.0)}
+        | {"priors": np.full((2, 2, padded_width(k)), 0.1, np.float32)}
+        | {"mass": np.full((2, padded_width(k)), 2.0)}
         | {"prior_of": np.arange(WORDS, dtype=np.int32) % 2}
         | {"z": [np.full(ends[-1], -1, np.int32) for _ in range(2)]}
         | {"token_ptr": ends[docs["indptr"]], "steps": [5, 6], "visited": np.array([2])}
@@ -213,7 +213,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "tables": key
         | {"n": np.array([0, 3, 700]), "shape": np.ones(3), "purpose": core.Purpose.test},
         "predictive": scored
-        | {"doc_counts": np.ones((DOCUMENTS, padded(k)), np.int64)}
+        | {"doc_counts": np.ones((DOCUMENTS, padded_width(k)), np.int64)}
         | {"tokens": np.full(DOCUMENTS, 9), "alpha": 0.1, "factor": 0.5}
         | team,
         "predictive_given_theta": scored | {"theta": np.tile(vector(k), (DOCUMENTS, 1))} | team,

@@ -3,7 +3,7 @@
 import numpy as np
 from oracles import sphere as oracle
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models.sam.proportions import Directions
 
 TEAM = {"work": core.Workspace(), "threads": 1}
@@ -17,7 +17,7 @@ CHARTS = ["root", "flat"]
 def wide(matrix):
     """Return columns padded with zeros to a multiple of 16, in double."""
     matrix = np.asarray(matrix, np.float64)
-    out = core.zeros(len(matrix), padded(matrix.shape[1]), "float64")
+    out = core.zeros(len(matrix), padded_width(matrix.shape[1]), "float64")
     out[:, : matrix.shape[1]] = matrix
     return out
 

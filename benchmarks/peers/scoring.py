@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw
 from pysgrld.evaluate import Completion, HeldOut
 from pysgrld.models.lda.reader import lda_readers
@@ -75,7 +75,7 @@ class Judge:
 
     def _draw(self, found: Found) -> Draw:
         """Lay topics out as draws are, over held-out words; theta's prior is the peer's, or ours."""
-        words, width = self.completion.words, padded(self.topics)
+        words, width = self.completion.words, padded_width(self.topics)
         phi = core.zeros(len(words), width, "float32")
         phi[:, : self.topics] = np.maximum(np.asarray(found.topics)[:, words].T, core.PHI_FLOOR)
         alpha = np.zeros(width, np.float32)

@@ -14,15 +14,15 @@ import numpy as np
 from pysgrld.chain.communicator import ALONE, Communicator, RowsHere
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
 from pysgrld.core import core
-from pysgrld.core.draws import WEIGHTS, Draw, by_topic, weights_of
+from pysgrld.core.draws import WEIGHTS, Draw, draw_to_matrices, sampling_weights
 from pysgrld.core.restore import Within
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import Message, NumericalError, Severity
 from pysgrld.options.option import Resolved
-from pysgrld.samplers import exact_for, sampler_of
+from pysgrld.samplers import choose_exact_sampler, choose_sampler
 from pysgrld.samplers.rows import Rows
-from pysgrld.samplers.seeds import of_peer, with_seeds
-from pysgrld.samplers.state import BlockState, Counts, Pace, Potential, TopicLaw
+from pysgrld.samplers.seeds import add_seed_counts, select_owned_seeds
+from pysgrld.samplers.state import BlockState, Counts, Potential, TopicConditional, TopicStep
 from pysgrld.types import (
     QUIET,
     Array,
@@ -97,7 +97,7 @@ class BlockChain(Chain):
         self.topics, self.upper = blocks[0], blocks[1:]
         peers = comm if comm.size > 1 else None
         self.states: dict[str, BlockState[Any]] = {
-            b.name: sampler_of(options.algo, b).start(
+            b.name: choose_sampler(options.algo, b).start(
                 self.key, b, threads, peers if b is self.topics else None
             )
             for b in blocks
@@ -123,7 +123,7 @@ class BlockChain(Chain):
                 Severity.DETAIL,
             )
             if noise <= QUIET and not self._followed:
-                exact = f"--algo {exact_for(self.sampler.geometry).name}"
+                exact = f"--algo {choose_exact_sampler(self.sampler.geometry).name}"
                 if self._followed is not None:  # The model offers a Gibbs refinement.
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
@@ -190,15 +190,15 @@ class BlockChain(Chain):
             if self.sampler.whole_corpus:
                 self._move_priors(key, statistics)
             share = self.stream.size / self.stream.documents
-            pace = Pace(h, t < self.warm_up, self.sampler.relative, share, self.published)
+            pace = TopicStep(h, t < self.warm_up, self.sampler.relative, share, self.published)
             for b in self.blocks:
                 if b.name in self.priors:
                     continue
                 counts, state = statistics[b.name], self.states[b.name]
                 if b.seeds is not None and isinstance(counts, Counts):
-                    seeds = of_peer(b.seeds, state.peers)
-                    counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
-                state.step(key, counts, state.pace(pace, counts))
+                    seeds = select_owned_seeds(b.seeds, state.peers)
+                    counts = add_seed_counts(counts, seeds, whole_tokens=self._whole_tokens)
+                state.step(key, counts, state.step_size(pace, counts))
         except NumericalError as error:  # The message of a kernel does not name the iteration.
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
@@ -229,7 +229,7 @@ class BlockChain(Chain):
         rows, counts = self.comm.everywhere(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
 
-    def begin_from(self, topics: Floats, tokens: Doubles) -> None:
+    def start_from_topics(self, topics: Floats, tokens: Doubles) -> None:
         """Start from another chain's topics, treated as observed counts, instead of random topics.
 
         The words of the other chain are the first words of this chain; the prior determines the
@@ -242,10 +242,10 @@ class BlockChain(Chain):
             Number of tokens of the corpus in each topic.
         """
         k = self.topics.shape[1]
-        self.states[self.topics.name].begin_from(self.key, topics[:, :k] * tokens)
+        self.states[self.topics.name].start_from_counts(self.key, topics[:, :k] * tokens)
         if self._whole is not None:
             draw, batch = self._asked(self.key, self._whole)
-            self.documents.begin_from(self.key, draw, batch)
+            self.documents.start_from_topics(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw the parameters of learned priors, from counts or from values of the block below."""
@@ -253,7 +253,7 @@ class BlockChain(Chain):
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
             alone = below.peers is None
-            words = below.held_here(np.arange(below.block.shape[0], dtype=np.int32))
+            words = below.owned_rows(np.arange(below.block.shape[0], dtype=np.int32))
             if isinstance(counts, Counts) and not alone:
                 counts = self._whole_counts(counts)
             if counts is None:
@@ -265,7 +265,7 @@ class BlockChain(Chain):
 
     def _end_warm_up(self) -> None:
         for name, state in self.states.items():
-            self.states[name] = state.after_warm_up()
+            self.states[name] = state.end_warm_up()
             self.states[name].peers = state.peers
         take_priors(self.priors, self.states)
 
@@ -298,7 +298,7 @@ class BlockChain(Chain):
         """Return the weights for sampling token topics, for words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
-        return RowsHere(weights_of(self._of_words(words)))
+        return RowsHere(sampling_weights(self._of_words(words)))
 
     def _of_upper(self) -> Draw:
         """Return the current values of all blocks except the topics over words, by block name."""
@@ -310,7 +310,7 @@ class BlockChain(Chain):
         Without ``words``, the topics of all words are returned.
         """
         topics = self.states[self.topics.name]
-        draw = {self.topics.name: topics.look(self.key, words)}
+        draw = {self.topics.name: topics.current_rows(self.key, words)}
         weights = topics.weights(words)
         if weights is not None:
             draw[WEIGHTS] = weights
@@ -318,17 +318,17 @@ class BlockChain(Chain):
 
     def sample(self) -> dict[str, Floats]:
         """Return the current state as a sample to store: matrices with one row per topic."""
-        drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
-        return by_topic(
+        drawn = {self.topics.name: self.states[self.topics.name].draw_rows(self.key)}
+        return draw_to_matrices(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
 
-    def law(self) -> TopicLaw | None:
+    def topic_conditional(self) -> TopicConditional | None:
         """Return the distribution of the topics given the token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
         """
-        return self.states[self.topics.name].law(self.key)
+        return self.states[self.topics.name].topic_conditional(self.key)
 
     def totals(self) -> dict[str, Doubles]:
         """Return arrays of zeros to which `add_to` adds draws.
@@ -433,7 +433,7 @@ class BlockChain(Chain):
         if step > self.warm_up:
             self._end_warm_up()
         for name, state in self.states.items():
-            state.restore(arrays_of(name, arrays))
+            state.restore(arrays_of_block(name, arrays))
         self.states[self.topics.name].peers = peers
         take_priors(self.priors, self.states)
         if self.comm.size > 1:
@@ -461,7 +461,7 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
-def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
+def arrays_of_block(block: str, arrays: Mapping[str, Array]) -> Within:
     """Return the arrays in a checkpoint that belong to the state of a block.
 
     Their names are the names in the state.

@@ -228,7 +228,7 @@ class Communicator:
         """
         return words, rows
 
-    def holds(self, words: Int32s) -> Array:
+    def owns(self, words: Int32s) -> Array:
         """Return True for each word with a topic row that this rank owns."""
         return words >= 0
 
@@ -236,13 +236,13 @@ class Communicator:
         """Update the part of the state that this rank owns, by a call of `step`."""
         step()
 
-    def complete(self, units: Array) -> None:
+    def allgather_rows(self, units: Array) -> None:
         """Fill in the rows of an array that other ranks computed (allgather).
 
         The array has a row for each unit of topic rows.
         """
 
-    def total(self, counts: Int64s) -> Int64s:
+    def sum_over_processes(self, counts: Int64s) -> Int64s:
         """Return the sum over the ranks of each element of a small integer array."""
         return counts
 
@@ -308,7 +308,7 @@ class Communicator:
         """
         return part if rows is None else rows
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return metrics of the messages between ranks for a line of ``metrics.jsonl``, by name."""
         return {}
 

@@ -22,7 +22,7 @@ from pysgrld.chain.population import REPLICATES, PopulationDraws, WordSpread
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.arithmetic import median
-from pysgrld.core.draws import at_words, by_word
+from pysgrld.core.draws import matrices_to_draw, select_words
 from pysgrld.core.restore import Within
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate
@@ -158,7 +158,7 @@ class ExactChain(BlockChain, ABC):
         """Return the quantities for which effective sample sizes are computed, by name."""
 
     @abstractmethod
-    def as_it_stands(self) -> Self:
+    def snapshot(self) -> Self:
         """Return a read-only copy, which does not change while this chain continues."""
 
 
@@ -318,7 +318,7 @@ class ExactStage:
             self._drawn = self.last
             self._take()
         else:
-            self._drawn = self.last.as_it_stands()
+            self._drawn = self.last.snapshot()
 
     def replicate(self, waiting: Callable[[], None]) -> None:
         """Continue the next chain on resampled documents; all sweeps must be done.
@@ -367,7 +367,7 @@ class ExactStage:
         scorer, chain = self.posterior.scorer, self.last
         if scorer is None:
             return Estimate(math.nan)
-        draw = at_words(by_word(chain.sample(), chain.blocks), scorer.words)
+        draw = select_words(matrices_to_draw(chain.sample(), chain.blocks), scorer.words)
         return scorer.point(Key(chain.seed, chain.chain, self.begun), draw)
 
     def arrays(

@@ -133,7 +133,7 @@ class Ranks(Communicator):
 
     # ---- rows of the topic matrix, each owned by one rank
 
-    def holds(self, words: Int32s) -> Array:
+    def owns(self, words: Int32s) -> Array:
         """Return True for each word with a topic row that this rank owns."""
         return np.equal(self._holders(words), self.rank)
 
@@ -303,7 +303,7 @@ class Ranks(Communicator):
             piece = flat[begin : begin + MOST]
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
-    def complete(self, units: Array) -> None:
+    def allgather_rows(self, units: Array) -> None:
         """Fill in the rows of an array that other ranks computed (allgather).
 
         The array has a row for each unit of topic rows.
@@ -314,7 +314,7 @@ class Ranks(Communicator):
         self._give_rows(dealt, np.bincount(numbers % self.size, minlength=self.size))
         units[order] = dealt
 
-    def total(self, counts: Int64s) -> Int64s:
+    def sum_over_processes(self, counts: Int64s) -> Int64s:
         """Return the sum over the ranks of each element of a small integer array."""
         totals = counts.copy()
         self._add_up(totals)
@@ -414,7 +414,7 @@ class Ranks(Communicator):
                 [flat, (sent, np.full(self.size, places[self.rank]))], [flat, (counts, places)]
             )
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return metrics: number of ranks, bytes sent, seconds of messages, sampling and updates.
 
         The seconds of messages include waiting. The seconds of updates are for this rank's part of

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
@@ -116,7 +116,7 @@ class WordSpread:
                 f"three axes, the first with at most {REPLICATES} entries"
             )
         state[name] = np.empty((len(stored), *self.words.shape), np.float32)
-        put_back(state, arrays)
+        restore_arrays(state, arrays)
         self.draws, self.replicates = int(state[f"{_PREFIX}draws"][0]), list(state[name])
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import Form, Within, put_back
+from pysgrld.core.restore import Form, Within, restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
@@ -275,10 +275,10 @@ class Posterior:
         """
         history = _HISTORY.take(arrays, HISTORY)
         state: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
-        put_back(state, arrays)
+        restore_arrays(state, arrays)
         self.samples = int(state[_SAMPLES][0])
         if self.samples > 0:
-            put_back({SUMS + name: total for name, total in self._sums.items()}, arrays)
+            restore_arrays({SUMS + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint records {self.samples} samples, but has the scores of "

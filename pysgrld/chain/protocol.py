@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.corpus.minibatches import Ahead, Minibatches
 from pysgrld.errors import Message, UsageError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.state import Counts, Potential, TopicLaw
+from pysgrld.samplers.state import Counts, Potential, TopicConditional
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch, step_sizes
 
 
@@ -89,7 +89,7 @@ class Chain(ABC):
     def remarks(self) -> Iterator[Message]:
         """Yield messages about the settings: details and warnings."""
 
-    def begin_from(self, topics: Floats, tokens: Doubles) -> None:
+    def start_from_topics(self, topics: Floats, tokens: Doubles) -> None:
         """Start from topics of another chain, which has the first words of this chain's vocabulary.
 
         Parameters
@@ -140,10 +140,10 @@ class Chain(ABC):
     def sample(self) -> dict[str, Floats]:
         """Return the current state as a sample to store: matrices with one row per topic.
 
-        See `pysgrld.core.draws.by_topic`.
+        See `pysgrld.core.draws.draw_to_matrices`.
         """
 
-    def law(self) -> TopicLaw | None:
+    def topic_conditional(self) -> TopicConditional | None:
         """Return the distribution of the topics given the token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
@@ -161,7 +161,7 @@ class Chain(ABC):
         """
         del totals
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return additional metrics of the state for a line of ``metrics.jsonl``, by name."""
         return {}
 
@@ -238,7 +238,7 @@ class DocumentSampler(ABC):
         """Allocate variables for all documents, stored from one iteration to the next."""
         del documents
 
-    def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
+    def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:
         """Initialise the stored variables of all documents from the given topics.
 
         Parameters
@@ -283,4 +283,4 @@ class DocumentSampler(ABC):
         CheckpointError
             If the checkpoint does not belong to these documents.
         """
-        put_back(self.arrays(), arrays)
+        restore_arrays(self.arrays(), arrays)

@@ -40,7 +40,7 @@ if os.environ.get("SGMC_ISA"):
         raise UsageError(f"SGMC_ISA: {error}") from None
 
 
-def padded(k: int) -> int:
+def padded_width(k: int) -> int:
     """Return the number of columns of padded matrices of K topics: a multiple of 16.
 
     Parameters

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.types import Array, Block, Floats, Int32s
 
 #: A draw in the layout by word: arrays by the name of their block ("phi", "phi2", ..., "r"), and
@@ -32,7 +32,7 @@ WEIGHTS = "weights"
 _ROWS = 256
 
 
-def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
+def draw_to_matrices(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
     """Copy a draw into matrices with one row per topic: ``phi`` (K, V), ..., ``r`` (1, K).
 
     Parameters
@@ -59,13 +59,13 @@ def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
     return matrices
 
 
-def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
-    """Copy matrices with one row per topic into a zero-padded draw, the inverse of `by_topic`.
+def matrices_to_draw(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
+    """Copy matrices with one row per topic into a zero-padded draw, the inverse of `draw_to_matrices`.
 
     Parameters
     ----------
     matrices : mapping
-        A matrix for each block, as `by_topic` returns them.
+        A matrix for each block, as `draw_to_matrices` returns them.
     blocks : tuple of Block
         The blocks of the draw.
 
@@ -77,15 +77,15 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
     for b in blocks:
         matrix, k = matrices[b.name], b.shape[1]
         if b.is_vector:
-            draw[b.name] = np.zeros(padded(k), np.float32)
+            draw[b.name] = np.zeros(padded_width(k), np.float32)
             draw[b.name][:k] = matrix[0, :k]
             continue
-        draw[b.name] = core.zeros(matrix.shape[1], padded(k), "float32")
+        draw[b.name] = core.zeros(matrix.shape[1], padded_width(k), "float32")
         draw[b.name][:, :k] = matrix.T
     return draw
 
 
-def weights_of(draw: Draw) -> Floats:
+def sampling_weights(draw: Draw) -> Floats:
     """Return the weights from which token topics are sampled: `WEIGHTS` if present, otherwise phi.
 
     Parameters
@@ -99,7 +99,7 @@ def weights_of(draw: Draw) -> Floats:
     return draw[WEIGHTS] if WEIGHTS in draw else draw["phi"]
 
 
-def at_words(draw: Draw, words: Int32s) -> Draw:
+def select_words(draw: Draw, words: Int32s) -> Draw:
     """Copy a draw, reduced to the rows of the given words.
 
     Parameters

@@ -75,7 +75,7 @@ class Form(NamedTuple):
 
 
 @contextmanager
-def placed(place: str) -> Iterator[None]:
+def name_checkpoint_in_errors(place: str) -> Iterator[None]:
     """Context manager that adds a checkpoint's name to the message of a `CheckpointError`.
 
     Parameters
@@ -94,7 +94,7 @@ def placed(place: str) -> Iterator[None]:
         raise CheckpointError(f"{place}: {error}") from None
 
 
-def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
+def restore_arrays(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
     """Check the arrays of a checkpoint, and copy them into the arrays ``own`` of a state.
 
     Each array is read once and freed before the next one is read, as arrays may be very large.
@@ -186,7 +186,7 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
         raise CheckpointError(f"array {name!r} of the checkpoint has values that are not positive")
 
 
-def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
+def read_counters(meta: Mapping[str, Any], *names: str) -> list[Any]:
     """Return the given entries of a checkpoint's metadata, which must be nonnegative numbers.
 
     Parameters

@@ -26,7 +26,7 @@ from pysgrld.estimators.words import known_documents, unknown_documents
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
 from pysgrld.options.peers import METHODS_OF_PEERS, hint, peer
-from pysgrld.samplers.table import options_of_samplers
+from pysgrld.samplers.table import sampler_options
 from pysgrld.types import Array, Documents
 
 P = ParamSpec("P")
@@ -501,7 +501,7 @@ def with_sampler_options(cls: type[T]) -> type[T]:
     model, original_init = model_of(estimator.model), estimator.__init__
     options = {
         name: option
-        for name, option in options_of_samplers(model.algorithms).items()
+        for name, option in sampler_options(model.algorithms).items()
         if name not in model.refuses
     }
     names = {name.replace("-", "_"): name for name in options}

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pysgrld.core.arithmetic import log
-from pysgrld.core.draws import at_words
+from pysgrld.core.draws import select_words
 from pysgrld.corpus.minibatches import compact
 from pysgrld.errors import IGNORED, UnknownWordsWarning, UsageError
 from pysgrld.estimators.base import by_parameters, is_number
@@ -138,7 +138,7 @@ class CountModel(TopicModel):
         facts = Facts(total, len(words), record.tokens, 0, lambda *_: len(words), words.tolist())
         nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
         self._begin(options, facts, nobody, np.arange(total), None, words)
-        self._posterior.chain.begin_from(phi, np.full(k, record.tokens / k))
+        self._posterior.chain.start_from_topics(phi, np.full(k, record.tokens / k))
         self._seen, self._labels = seen, labels
         self._finish()
 
@@ -189,7 +189,7 @@ class CountModel(TopicModel):
         if len(held_out.observed) == 0:
             raise UsageError("X has no document with two tokens, so nothing can be held out")
         scorer = self._fitted().scorer(held_out)
-        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
+        return float(scorer.point(Key(seed, 0, 0), select_words(self._draw, scorer.words)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log probability of a held-out token, which is minus the log of `perplexity`.

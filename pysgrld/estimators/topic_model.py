@@ -235,7 +235,7 @@ class TopicModel(TopicTables, Transformer):
         chain, ended = posterior.chain, False
         run_on = RunOn(jobs(self.n_jobs))
         if first := clusters_of_topics(chain.stream, self._options, corpus, run_on):
-            chain.begin_from(*first)
+            chain.start_from_topics(*first)
         with progress:
             while not (ended or progress.interrupted):
                 progress.advance(self._advance, chain.step)

@@ -16,12 +16,12 @@ import numpy as np
 from pysgrld.core import check_lengths
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS, Readers, Visiting
 from pysgrld.evaluate.score import Estimate, Score, Scorer
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
+from pysgrld.types import Array, Documents, Doubles, HeldOutCounts, Int32s, Int64s, Key
 
 PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
@@ -77,7 +77,7 @@ class Completion(Scorer):
         self._reader = readers.make(
             Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
         )
-        self._scored = Scored(
+        self._scored = HeldOutCounts(
             scored.indptr, np.searchsorted(self.words, scored.rows).astype(np.int32), scored.counts
         )
         self._mean: Doubles = np.zeros(len(scored.indices))
@@ -98,7 +98,7 @@ class Completion(Scorer):
             If a probability is NaN.
         """
         scored = self.held_out.held_out
-        of_documents = scored.summed(logs * scored.counts)
+        of_documents = scored.sum_by_document(logs * scored.counts)
         tokens = scored.lengths.astype(np.float64)
         return Estimate.perplexity(self._perplexity(logs), of_documents, tokens)
 
@@ -146,9 +146,9 @@ class Completion(Scorer):
         """Return each topic's share of the observed tokens in the last draw of a layer, (K,)."""
         return self._reader.shares(layer)
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return additional scores of the samples so far, if the model's reader has any."""
-        return self._reader.figures(self._scored) if self.samples else {}
+        return self._reader.metrics(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which `restore` continues the average exactly."""
@@ -164,6 +164,6 @@ class Completion(Scorer):
             If the arrays do not fit these documents.
         """
         state = {"mean": self._mean, "samples": np.array([self.samples])}
-        put_back(state, arrays, self.prefix)
+        restore_arrays(state, arrays, self.prefix)
         self._reader.restore(arrays, self.prefix)
         self.samples = int(state["samples"][0])

@@ -74,7 +74,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
         best[half] = float(_STRENGTHS[int(np.argmax(scores))])
     strength = np.where(first, best[False], best[True])
     mixed = log((strength * p + own) / (strength + lengths))
-    of_documents = scored.summed(mixed * scored.counts)
+    of_documents = scored.sum_by_document(mixed * scored.counts)
     value = math.exp(-dot(scored.counts, mixed) / scored.tokens)
     tokens = scored.lengths.astype(np.float64)
     return OwnWords(

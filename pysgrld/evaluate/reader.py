@@ -11,8 +11,8 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
+from pysgrld.core.restore import restore_arrays
+from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int32s, Int64s, Key
 
 #: Number of Gibbs sweeps of a new chain of a document; results are averaged over their second half.
 FRESH_SWEEPS = 50
@@ -165,7 +165,7 @@ class Reader(ABC):
     """Base class of readers, which infer the topic proportions of documents given the topics."""
 
     @abstractmethod
-    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
         """Return the probability of each scored word of each document, (nnz,)."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ class Reader(ABC):
             If documents are not sampled.
         """
 
-    def figures(self, scored: Scored) -> dict[str, float]:
+    def metrics(self, scored: HeldOutCounts) -> dict[str, float]:
         """Return additional scores of the samples so far, by name."""
         del scored
         return {}
@@ -218,7 +218,7 @@ class Reader(ABC):
         CheckpointError
             If the arrays do not fit these documents.
         """
-        put_back(self.arrays(), arrays, prefix)
+        restore_arrays(self.arrays(), arrays, prefix)
 
 
 class Readers(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 
 from pysgrld.core.arithmetic import dot, logaddexp
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
@@ -51,7 +51,7 @@ class Score:
         Whole numbers that are shown next to the score: their keys in a line of ``metrics.jsonl``,
         and nouns for the things that they count.
     further : tuple of (str, str, str)
-        Further numbers of the scorer (`Scorer.figures`): their keys, titles, and meanings.
+        Further numbers of the scorer (`Scorer.metrics`): their keys, titles, and meanings.
     error, point, unigram, pooled : str
         Keys of the standard error, of the current topics' score, of the score of the training
         documents' word frequencies, and of the score of all chains of a run together.
@@ -293,7 +293,7 @@ class Scorer(ABC):
         # The limit prevents an overflow if a checkpoint has a forged average.
         return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return additional scores of the samples so far, by keys of `Score.further`."""
         return {}
 
@@ -323,7 +323,7 @@ class Scorer(ABC):
             If the arrays do not fit these documents.
         """
         current = self.arrays()
-        put_back(current, arrays, self.prefix)
+        restore_arrays(current, arrays, self.prefix)
         self.samples = int(current["samples"].flat[0])
 
 

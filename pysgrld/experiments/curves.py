@@ -352,7 +352,7 @@ def look(posterior: Posterior, seconds: float) -> CurvePoint:
     has no samples.
     """
     scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
-    figures = [] if scorer is None else list(scorer.figures().values())
+    figures = [] if scorer is None else list(scorer.metrics().values())
     further = figures[0] if figures else math.nan
     if not (figures or posterior.draws or scorer is None or scorer.held_out.observed.tokens):
         key = Key(chain.seed, chain.chain, chain.step)

@@ -219,7 +219,7 @@ def released(
             ].T
             natural = ALPHA - g + minibatch_counts * (counts.sum() / minibatch)
             natural -= g / g.sum(axis=1, keepdims=True) * counts.sum()
-            z, _ = noise.at(t)
+            z, _ = noise.draw(t)
             g = np.abs(g + eps / 2 * (g * natural + 1.0) + np.sqrt(eps * g) * z)
             if t >= n_draws:
                 log_omega[t - n_draws] = np.log(g) - np.log(g.sum(axis=1, keepdims=True))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pysgrld.core import check_lengths
-from pysgrld.core.draws import Draw, at_words
+from pysgrld.core.draws import Draw, select_words
 from pysgrld.corpus.minibatches import compact
 from pysgrld.evaluate import (
     PERPLEXITY,
@@ -89,7 +89,7 @@ class AdmixtureFitted(BlockFitted):
 
     def _proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         reader, words = self._reader(documents, ids)
-        key, parts = Key(self.record.options.seed, 0, 0), at_words(draw, words)
+        key, parts = Key(self.record.options.seed, 0, 0), select_words(draw, words)
         return reader.theta(key, parts, Visiting.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
@@ -141,7 +141,7 @@ class AdmixtureFitted(BlockFitted):
         check_lengths(documents.lengths, 1, "document", ids)
         reader, words = self._reader(documents, ids)
         key = Key(options.seed, options.chain, self.record.step)
-        return reader.token_topics(key, at_words(self.current, words), layer)
+        return reader.token_topics(key, select_words(self.current, words), layer)
 
     def document_prior(self, layer: int) -> Doubles | None:
         """Return the Dirichlet parameters of the prior of documents' proportions, (K,).

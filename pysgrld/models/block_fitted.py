@@ -7,18 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
-from pysgrld.chain.blocks import arrays_of, take_priors
+from pysgrld.chain.blocks import arrays_of_block, take_priors
 from pysgrld.chain.exact import averaged, last_draw, population_draws
 from pysgrld.chain.population import PopulationDraws
 from pysgrld.chain.posterior import SUMS, averages_in
-from pysgrld.core import core, padded
-from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
-from pysgrld.core.restore import Form, check_prior, placed
+from pysgrld.core import core, padded_width
+from pysgrld.core.draws import WEIGHTS, Draw, draw_to_matrices, matrices_to_draw
+from pysgrld.core.restore import Form, check_prior, name_checkpoint_in_errors
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
-from pysgrld.models.samples import COUNTED, TOKENS, law_of
+from pysgrld.models.samples import COUNTED, TOKENS, sample_conditional
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
-from pysgrld.samplers import sampler_of
+from pysgrld.samplers import choose_sampler
 from pysgrld.samplers.gibbs import draw
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
@@ -55,11 +55,11 @@ class BlockFitted(Fitted):
     def _states(self) -> dict[str, BlockState[Counts]]:
         """Return the states of the blocks in the latest checkpoint, by name."""
         options, record = self.record.options, self.record
-        with placed(record.place):
+        with name_checkpoint_in_errors(record.place):
             states = {
-                b.name: sampler_of(self.sampler.name, b).restored(
+                b.name: choose_sampler(self.sampler.name, b).from_checkpoint(
                     b,
-                    arrays_of(b.name, record.arrays),
+                    arrays_of_block(b.name, record.arrays),
                     self.threads,
                     warm=record.step <= options.warm_up,
                 )
@@ -104,19 +104,19 @@ class BlockFitted(Fitted):
         block, options = self.blocks[0], self.record.options
         if ETA_BLOCK in sample:
             block = block._replace(prior=float(sample[ETA_BLOCK].flat[0]))
-        law = law_of(sample, block, options.seed, options.chain)
-        phi = by_topic({block.name: draw(law, block, self.threads)}, (block,))
+        law = sample_conditional(sample, block, options.seed, options.chain)
+        phi = draw_to_matrices({block.name: draw(law, block, self.threads)}, (block,))
         return {name: part for name, part in sample.items() if name not in COUNTED} | phi
 
     @cached_property
     def current(self) -> Draw:
         """The last draw of the Gibbs refinement, if there is one, or of the latest checkpoint."""
         if self.exact:
-            with placed(self.record.place):
+            with name_checkpoint_in_errors(self.record.place):
                 last = self.as_matrices(last_draw(self.record.arrays))
                 forms = {n: Form(np.float32, s) for n, s in self.sample_shapes(last).items()}
                 matrices = {name: form.take(last, name) for name, form in forms.items()}
-            return by_word(matrices, self.blocks)
+            return matrices_to_draw(matrices, self.blocks)
         options = self.record.options
         key, draw = Key(options.seed, options.chain, self.record.step), {}
         states = self._states()
@@ -126,13 +126,13 @@ class BlockFitted(Fitted):
             if weights is not None:
                 draw[WEIGHTS] = weights
             is_copied = self.record.is_copied(f"{name}.g")
-            draw[name] = state.last_look(key) if is_copied else state.look(key)
+            draw[name] = state.final_rows(key) if is_copied else state.current_rows(key)
         return draw
 
     @cached_property
     def samples(self) -> int:
         """Number of posterior samples in the average that `mean` returns."""
-        with placed(self.record.place):
+        with name_checkpoint_in_errors(self.record.place):
             averages = averages_in(averaged(self.record.arrays))
         return averages.samples if averages.sums else 0
 
@@ -145,8 +145,8 @@ class BlockFitted(Fitted):
         mean: Draw = {}
         sums = averages_in(averaged(self.record.arrays)).sums
         for b in self.blocks:
-            name, kp = b.name, padded(b.shape[1])
-            with placed(self.record.place):
+            name, kp = b.name, padded_width(b.shape[1])
+            with name_checkpoint_in_errors(self.record.place):
                 shape = (kp,) if b.is_vector else (b.shape[0], kp)
                 total = Form(np.float64, shape).take(sums, name, SUMS)
                 if b.is_vector:
@@ -161,7 +161,7 @@ class BlockFitted(Fitted):
     def mean_sample(self) -> dict[str, Floats]:
         """Return the mean of all posterior samples in the form of a stored sample."""
         assert self.mean is not None
-        return by_topic(self.mean, self.blocks)
+        return draw_to_matrices(self.mean, self.blocks)
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
         """Return the required shapes of a stored sample's matrices: (K, V), and (1, K) for r."""
@@ -176,7 +176,7 @@ class BlockFitted(Fitted):
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
-        return by_word(sample, self.blocks)
+        return matrices_to_draw(sample, self.blocks)
 
     def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics of a layer in a stored sample as distributions over words, (K, V)."""

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from pysgrld.chain.blocks import BlockChain, arrays_of, take_priors
+from pysgrld.chain.blocks import BlockChain, arrays_of_block, take_priors
 from pysgrld.chain.exact import CHAINS, ExactChain
 from pysgrld.chain.population import WORDS as SPREAD_WORDS
-from pysgrld.core.draws import Draw, at_words, weights_of
-from pysgrld.core.restore import check_topics, put_back
+from pysgrld.core.draws import Draw, sampling_weights, select_words
+from pysgrld.core.restore import check_topics, restore_arrays
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
 from pysgrld.models.protocol import RunOn
 from pysgrld.models.token_topics import TokenTopics
@@ -63,7 +63,7 @@ class Watched:
     """
 
     def __init__(self, draw: Draw, batch: Minibatch, block: Block) -> None:
-        phi = weights_of(draw)[:, : block.shape[1]]
+        phi = sampling_weights(draw)[:, : block.shape[1]]
         by_word = phi.reshape(-1, block.copies, phi.shape[1])
         self.top = top_words(by_word.max(axis=1), min(SPREAD_WORDS, len(by_word)))
         words = self.top[:, :WORDS]
@@ -153,7 +153,7 @@ class ExactTokens(ExactChain):
 
     def start(self, draw: Draw, threads: int) -> None:
         """Draw initial topics for all tokens, given a draw of the training chain."""
-        draw = at_words(draw, self.batch.words)
+        draw = select_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
         self.step = 1  # The initial topics have used the random numbers of step 0.
 
@@ -202,13 +202,13 @@ class ExactTokens(ExactChain):
             "documents": number / lengths,
         }
 
-    def as_it_stands(self) -> Self:
+    def snapshot(self) -> Self:
         """Return a read-only copy, which does not change while this chain continues."""
         twin = copy(self)
         twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None
         twin._tokens.z = self._tokens.z.copy()
-        twin.states = {name: state.as_it_stands() for name, state in self.states.items()}
+        twin.states = {name: state.snapshot() for name, state in self.states.items()}
         return twin
 
     def arrays(self) -> dict[str, Array]:
@@ -232,12 +232,12 @@ class ExactTokens(ExactChain):
         """
         del step
         state = self.arrays()
-        put_back(state, arrays)
+        restore_arrays(state, arrays)
         assert self._tokens.z is not None
         self._tokens.z[:] = state["z"]
         check_topics("z", self._tokens.z, self.topics.shape[1])
         for b in self._kept:
-            self.states[b.name].restore(arrays_of(b.name, arrays))
+            self.states[b.name].restore(arrays_of_block(b.name, arrays))
         take_priors(self.priors, self.states)
         self.step = int(state["visits"][0])
 

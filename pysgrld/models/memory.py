@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.models.protocol import Extent
 from pysgrld.options.option import Facts
 from pysgrld.options.priors import lowest_eta
@@ -25,7 +25,7 @@ def of_topics(
         Numbers of topics; the first number is for layer 1. Between scores, a held-out document
         keeps as many values as the sum of these numbers.
     """
-    waits, k = options.settings.rows_wait, padded(widths[0])
+    waits, k = options.settings.has_lazy_rows, padded_width(widths[0])
     cells = facts.words * k
     seen = facts.minibatch_words(options.minibatch, options.seed)
     state = (4 if lowest_eta(options.eta) >= FLOAT_ETA else 8) * cells * options.settings.arrays
@@ -40,7 +40,7 @@ def of_topics(
     held_out = extent.held_out
     scored = 0
     if held_out is not None:
-        across = sum(padded(width) for width in widths)
+        across = sum(padded_width(width) for width in widths)
         scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * across
     need = {
         "topics": state,

@@ -20,7 +20,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
 from pysgrld.options.peers import parse_model
 from pysgrld.samplers import SAMPLERS, Sampler
-from pysgrld.samplers.table import options_of_samplers
+from pysgrld.samplers.table import sampler_options
 
 #: Published settings from papers, by name.
 PRESETS: dict[str, Preset] = {
@@ -83,7 +83,7 @@ def _all() -> dict[str, Option]:
     for model in all_models():
         for name in model.options:
             users.setdefault(name, []).append(f"--model {model.name}")
-    return options | shared | options_of_samplers(tuple(SAMPLERS), users)
+    return options | shared | sampler_options(tuple(SAMPLERS), users)
 
 
 #: All options, by the name that the user types.

@@ -15,8 +15,8 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.core import core, padded
-from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core import core, padded_width
+from pysgrld.core.draws import Draw, sampling_weights
 from pysgrld.corpus.minibatches import WholeCorpus
 from pysgrld.models.exact_tokens import ExactTokens, shifted
 from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
@@ -46,7 +46,7 @@ class WeightedDocuments(TokenTopics):
 
     def __init__(self, weights: Int64s, *, topics: int, alpha: float | None, threads: int) -> None:
         self.topics, self.alpha, self._weights = topics, alpha, weights
-        self._across, self._threads, self._work = padded(topics), threads, core.Workspace()
+        self._across, self._threads, self._work = padded_width(topics), threads, core.Workspace()
 
     def keep(self, documents: Documents) -> None:
         """Store the topics of all tokens between iterations; tokens have no topics yet."""
@@ -59,7 +59,7 @@ class WeightedDocuments(TokenTopics):
         assert self.token_ptr is not None
         self._token_weights = np.repeat(self._weights.astype(np.float64), np.diff(self.token_ptr))
 
-    def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
+    def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:
         """Draw initial topics for all tokens, by several sweeps given phi."""
         self.sample_first(key, draw, batch, self._threads)
 
@@ -71,7 +71,7 @@ class WeightedDocuments(TokenTopics):
         alpha, z = alpha_of(draw, self.alpha), self.z
         assert z is not None
         core.documents_gibbs(
-            phi=weights_of(draw),
+            phi=sampling_weights(draw),
             topics=self.topics,
             indptr=batch.indptr,
             indices=batch.indices,

@@ -98,14 +98,14 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
 
     usual = known(value["minibatch"])
     chosen_settings = {name: value[name] for name in sampler.options}
-    settings = sampler.resolved(chosen_settings, usual)
-    if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
+    settings = sampler.resolve(chosen_settings, usual)
+    if chosen and model.steps_all and sampler.draws and not (whole or settings.has_lazy_rows):
         # Take a minibatch that is large enough for sampling to take as long as the update of all
         # elements of the topic matrix, at the same step size.
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
-        settings = sampler.resolved(chosen_settings, known(value["minibatch"]))
+        settings = sampler.resolve(chosen_settings, known(value["minibatch"]))
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
@@ -127,7 +127,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         tokens = facts.tokens * value["minibatch"] / d
         # If rows are lazy, a step updates only the words of its minibatch.
         read = min(tokens, facts.words / 2)
-        stepped = TOUCHED * k * read if settings.rows_wait else cells
+        stepped = TOUCHED * k * read if settings.has_lazy_rows else cells
         sample = Work(facts.score_visits, cells)
         # If the sampler does not draw, documents have no Gibbs chains that could continue.
         if not sampler.draws:
@@ -152,7 +152,7 @@ def restored(values: Mapping[str, Any]) -> Resolved:
         Values by option name; ``model`` and ``algo`` must exist.
     """
     resolved: Resolved = model_of(values["model"]).resolved.of(
-        values, SAMPLERS[values["algo"]].settings_class.of(values)
+        values, SAMPLERS[values["algo"]].settings_class.from_values(values)
     )
     return resolved
 

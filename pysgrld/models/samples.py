@@ -2,7 +2,7 @@
 
 If topics were drawn given the topics of all tokens, a sample is stored as the counts of tokens by
 word and topic, compressed to about a byte for each count above 0, and the key of its random
-numbers. Another draw from this distribution (`law_of`) has the same bits.
+numbers. Another draw from this distribution (`sample_conditional`) has the same bits.
 
 A top-word sample has only the most probable words of every topic, for runs that can store few full
 samples on disk. To make one, all rows of a draw are brought up to date, including lazy rows: the gamma
@@ -18,10 +18,10 @@ from collections.abc import Mapping
 import numpy as np
 import zstandard
 
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.errors import CheckpointError
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
-from pysgrld.samplers.state import Counts, TopicLaw
+from pysgrld.samplers.state import Counts, TopicConditional
 from pysgrld.types import Array, Block, Condition, Floats, Invariant, Key
 
 _TOPICS = Invariant(Condition.ROWS_SUM_TO_1, row="topic")
@@ -86,7 +86,7 @@ TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 _ABOVE = 0.5
 
 
-def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
+def as_counts(law: TopicConditional, topics: int, words: int) -> dict[str, Array] | None:
     """Encode a sample of topics by the token counts from which the topics were drawn.
 
     Return None if the counts are not whole numbers.
@@ -178,7 +178,9 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
     return cells, topics, tokens
 
 
-def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
+def sample_conditional(
+    sample: Mapping[str, Array], block: Block, seed: int, chain: int
+) -> TopicConditional:
     """Return the distribution of topics that the token counts of a stored sample determine.
 
     Parameters
@@ -209,10 +211,10 @@ def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> 
             f"arrays '{CELLS}', '{TOPICS}', '{TOKENS}', '{STEP}' do not fit the model"
         ) from None
     rows = np.flatnonzero(cells).astype(np.int32)
-    counts = np.zeros((len(rows), padded(k)), np.int64)
+    counts = np.zeros((len(rows), padded_width(k)), np.int64)
     counts[np.repeat(np.arange(len(rows)), cells[rows]), topics] = tokens
     low, high = sample[STEP][0].tolist()
-    return TopicLaw(Key(seed, chain, high << 32 | low), Counts(rows, counts, 1.0))
+    return TopicConditional(Key(seed, chain, high << 32 | low), Counts(rows, counts, 1.0))
 
 
 def width(v: int) -> int:

@@ -97,12 +97,12 @@ def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = N
         Prior of words, or None for topics over time.
     """
     from pysgrld.chain.clusters import cluster_bytes
-    from pysgrld.core import padded
+    from pysgrld.core import padded_width
     from pysgrld.samplers.log_rows import FLOAT_ETA
 
     if starts is None or starts < 2:
         return 0
-    cells, n = words * padded(topics), starts * topics
+    cells, n = words * padded_width(topics), starts * topics
     state = (4 if lowest_eta(eta or FLOAT_ETA) >= FLOAT_ETA else 8) * cells
     training = 2 * state + (8 + 8 + 4) * cells
     clustering = cluster_bytes(n, words) + (8 + 8 + 4) * cells

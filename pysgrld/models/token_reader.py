@@ -8,8 +8,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.core.draws import Draw, weights_of
-from pysgrld.core.restore import check_topics, put_back
+from pysgrld.core.draws import Draw, sampling_weights
+from pysgrld.core.restore import check_topics, restore_arrays
 from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
@@ -21,7 +21,7 @@ from pysgrld.evaluate.reader import (
     sweeps_of_draw,
 )
 from pysgrld.models.token_topics import alpha_of, token_places
-from pysgrld.types import UNIT, Array, Documents, Doubles, Int32s, Int64s, Key, Scored
+from pysgrld.types import UNIT, Array, Documents, Doubles, HeldOutCounts, Int32s, Int64s, Key
 
 #: Number of passes of collapsed variational inference over a new document. With more passes, the
 #: topic probabilities of its words would be more certain than in the posterior
@@ -83,7 +83,7 @@ class GibbsReader(Reader):
         Expected counts are in units of 2^-24.
         """
         _, counts = core.documents_gibbs(
-            phi=weights_of(parts),
+            phi=sampling_weights(parts),
             topics=self.topics,
             indptr=self.documents.indptr,
             indices=self.documents.indices,
@@ -107,7 +107,7 @@ class GibbsReader(Reader):
         assert counts is not None
         return counts
 
-    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
         """Return the probability of each held-out word (Patterson and Teh 2013, eq. 12 to 15)."""
         sweeps = sweeps_of(how, fresh=self._fresh)
         return core.predictive(
@@ -134,7 +134,7 @@ class GibbsReader(Reader):
         del key, how, layer  # The result does not depend on these: the model has one layer.
         alpha = alpha_of(parts, self.alpha)
         counts = core.documents_expected(
-            phi=weights_of(parts),
+            phi=sampling_weights(parts),
             topics=self.topics,
             indptr=self.documents.indptr,
             indices=self.documents.indices,
@@ -193,5 +193,5 @@ class GibbsReader(Reader):
         CheckpointError
             If the arrays do not fit these documents.
         """
-        put_back(self.arrays(), arrays, prefix)
+        restore_arrays(self.arrays(), arrays, prefix)
         check_topics(f"{prefix}z", self._z, self.topics)

@@ -23,8 +23,8 @@ import numpy as np
 from pysgrld.chain.communicator import ALONE, Collected, Communicator, RowsHere
 from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core
-from pysgrld.core.draws import Draw, weights_of
-from pysgrld.core.restore import check_topics, put_back
+from pysgrld.core.draws import Draw, sampling_weights
+from pysgrld.core.restore import check_topics, restore_arrays
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Minibatch
@@ -146,7 +146,7 @@ class TokenTopics(DocumentSampler):
         CheckpointError
             If the array is missing, or has topics outside 0 to K - 1.
         """
-        put_back(self.arrays(), arrays)
+        restore_arrays(self.arrays(), arrays)
         if self.z is not None:
             check_topics("z", self.z, self.topics)
 
@@ -192,7 +192,7 @@ class GibbsDocuments(TokenTopics):
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
-        phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
+        phi, alpha = sampling_weights(draw), alpha_of(draw, self.alpha)
         sampled = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
         assert sampled.words is not None
         counts, (tokens, *tables) = sampled.by_word[0], sampled.sums

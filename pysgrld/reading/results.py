@@ -37,7 +37,16 @@ from pysgrld.reading.intervals import Spread, effective_sizes
 from pysgrld.reading.kept_samples import KeptSamples
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run.layout import read_word_counts
-from pysgrld.types import Documents, Doubles, Floats, Int64s, Key, Others, WordTotals, wider
+from pysgrld.types import (
+    Documents,
+    Doubles,
+    Floats,
+    Int64s,
+    Key,
+    PositionsExcept,
+    WordTotals,
+    wider,
+)
 
 if TYPE_CHECKING:
     from pysgrld.corpus.about.details import NamedDocuments
@@ -407,13 +416,13 @@ class Results(KeptSamples):
             return "coherence is missing, and shares are computed from held-out documents"
         return "shares and coherence are missing"
 
-    def training_documents(self, corpus: Corpus) -> Others:
+    def training_documents(self, corpus: Corpus) -> PositionsExcept:
         """Return the positions of the training documents in `training_corpus`."""
         if self.options.holdout_corpus or self.options.observed_corpus:
-            return Others(corpus.documents, np.zeros(0, np.int64))
+            return PositionsExcept(corpus.documents, np.zeros(0, np.int64))
         size = hold_out_size(self.run.config["corpus"]["held_out"], corpus.documents)
         held = choose_documents(corpus.documents, size, Key(self.seed, 0, 0))
-        return Others(corpus.documents, held)
+        return PositionsExcept(corpus.documents, held)
 
     def word_counts(self) -> Int64s | None:
         """Return the number of occurrences of each word in training, (V,), or None if unknown."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import numpy as np
 
 from pysgrld.chain.exact import plan_in
-from pysgrld.core.restore import placed
+from pysgrld.core.restore import name_checkpoint_in_errors
 from pysgrld.corpus.reading import READING
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.models.fitted import Fitted
@@ -176,7 +176,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
         If it is damaged, was changed, or belongs to another model.
     """
     parts, place = run.samples.read(step, fitted.sample_invariants, COUNTED), run.samples.path(step)
-    with placed(str(place)):
+    with name_checkpoint_in_errors(str(place)):
         sample = fitted.as_matrices(parts)
     check_shapes(sample, fitted.sample_shapes(sample), str(place))
     run.samples.verify(step)

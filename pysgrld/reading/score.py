@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.exact import averaged
-from pysgrld.core.draws import at_words
+from pysgrld.core.draws import select_words
 from pysgrld.core.restore import Within
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
@@ -318,7 +318,7 @@ def _evaluated(
 ) -> Evaluation:
     """Return the evaluation of a run, given the scorers of its chains in order."""
     scorer, step = scorers[0], results.fitted.record.step
-    topics = at_words(results.fitted.current, scorer.words)
+    topics = select_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), topics)
     counts = results.word_counts()
     parts, kind = scorer.held_out, results.fitted.score
@@ -340,7 +340,7 @@ def _evaluated(
         seed=seed,
         iteration=step,
         exact_sweeps=results.fitted.exact.sweep if results.fitted.exact else 0,
-        others=scorer.figures(),
+        others=scorer.metrics(),
         numbers=results.fitted.numbers(),
         chains=len(scorers),
         pooled=pooled(scorers) if len(scorers) > 1 and same else None,

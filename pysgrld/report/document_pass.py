@@ -17,7 +17,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import ENOUGH, bounds, interval
 from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
-from pysgrld.types import Array, Doubles, Floats, Int64s, Others, Positions
+from pysgrld.types import Array, Doubles, Floats, Int64s, Positions, PositionsExcept
 
 #: `DOCUMENTS`: maximum number of documents that are analysed. `DRAWS`: number of draws of each
 #: document's topics.
@@ -92,18 +92,18 @@ class DocumentVisitor(ABC):
 
 def looked_at(corpus: Corpus) -> Int64s:
     """Return the positions of the documents to analyse: all, or 20,000 evenly spaced documents."""
-    return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
+    return evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
     """Return the positions of the documents on the map: all, or evenly spaced documents."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
-    return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
+    return evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), most)
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
     """Return blocks of documents that only a page in the form of a folder shows on its map."""
-    rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
+    rows = evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
     return [rows[begin : begin + placed] for begin in range(0, len(rows), placed)]

@@ -5,6 +5,13 @@ the mathematics, is imported when the sampler is used.
 """
 
 from pysgrld.samplers.sampler import Sampler, SamplerFacts, SamplerSettings
-from pysgrld.samplers.table import SAMPLERS, exact_for, sampler_of
+from pysgrld.samplers.table import SAMPLERS, choose_exact_sampler, choose_sampler
 
-__all__ = ["SAMPLERS", "Sampler", "SamplerFacts", "SamplerSettings", "exact_for", "sampler_of"]
+__all__ = [
+    "SAMPLERS",
+    "Sampler",
+    "SamplerFacts",
+    "SamplerSettings",
+    "choose_exact_sampler",
+    "choose_sampler",
+]

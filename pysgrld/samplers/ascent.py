@@ -70,36 +70,36 @@ class Ascent(Points):
         At most ``inner_steps`` steps are made.
         """
         before = self.x.copy()
-        slope = statistics.drawn(key, 0, self.x)
+        slope = statistics.sample_and_evaluate(key, 0, self.x)
         first = slope.energy
-        self.aim(key, slope)
+        self.set_velocities(key, slope)
         for _ in range(self.block.settings.inner_steps):
             old = slope.energy
-            slope = self.climbed(key, statistics, slope)
+            slope = self.search_line(key, statistics, slope)
             if old - slope.energy <= TOLERANCE * (first - slope.energy):
                 break
         if h < 1.0:
             self.x *= h
             self.x += (1.0 - h) * before
-            self.rest()
-            self.drift(0.0)
+            self.stop()
+            self.move(0.0)
 
-    def rest(self) -> None:
+    def stop(self) -> None:
         """Set all velocities to 0."""
         self.v[:], self.squares[:] = 0.0, 0.0
 
-    def aim(self, key: Key, slope: EnergyGradient) -> None:
+    def set_velocities(self, key: Key, slope: EnergyGradient) -> None:
         """Set the velocities to minus the projected gradient.
 
         If no step was made yet, also set the step length, so that the fastest point moves by one
         radian.
         """
-        self.rest()
-        self.push(key, 0, slope.gradient, 1.0)
+        self.stop()
+        self.change_velocities(key, 0, slope.gradient, 1.0)
         if not self.time[0]:
             self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
 
-    def climbed(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
+    def search_line(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
         """Move along the velocities by a step that reduces the energy; return energy and gradient.
 
         Energy and gradient belong to the new points, or to the old points if no step length reduces
@@ -108,11 +108,11 @@ class Ascent(Points):
         before, toward, squares = self.x.copy(), self.v.copy(), self.squares.copy()
         steep = _ENOUGH * float(squares.sum())
         for _ in range(_HALVINGS):
-            self.drift(float(self.time[0]))
-            energy = statistics.at(self.x)
+            self.move(float(self.time[0]))
+            energy = statistics.evaluate(self.x)
             if energy.energy < slope.energy - steep * self.time[0]:
                 carried = self.v.copy()
-                self.aim(key, energy)
+                self.set_velocities(key, energy)
                 turned = carried - self.v
                 bent = float((turned * turned).sum())
                 if bent > 0.0:
@@ -122,7 +122,7 @@ class Ascent(Points):
             self.x[:], self.v[:], self.squares[:] = before, toward, squares
         return slope
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return no metrics, because these points have no temperature."""
         return {}
 

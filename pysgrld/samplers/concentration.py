@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.options.priors import ETA
 from pysgrld.samplers.log_rows import FLOAT_ETA
@@ -60,7 +60,7 @@ class Concentration(BlockState[Any]):
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return a vector, (16,) float32, with eta as the first element and zeros as padding."""
         del words
-        row = np.zeros(padded(1), np.float32)
+        row = np.zeros(padded_width(1), np.float32)
         row[0] = self.eta[0]
         return row
 
@@ -81,7 +81,7 @@ class Concentration(BlockState[Any]):
             return log_likelihood(eta) - (eta - FLOAT_ETA) / (ETA - FLOAT_ETA) + x
 
         low, high = math.log(FLOAT_ETA), math.log(MOST)
-        self.eta[0] = math.exp(sliced(log_density, math.log(self.eta[0]), low, high, u))
+        self.eta[0] = math.exp(slice_sample(log_density, math.log(self.eta[0]), low, high, u))
 
 
 class GivenTopics(Concentration):
@@ -141,7 +141,7 @@ class GivenCounts(Concentration):
         self._draw(key, log_likelihood)
 
 
-def sliced(
+def slice_sample(
     log_density: Callable[[float], float], x: float, low: float, high: float, u: Doubles
 ) -> float:
     """Update a number by slice sampling, with stepping out and shrinkage.

@@ -52,17 +52,17 @@ class Geodesic(Points):
         for part in range(settings.inner_steps):
             # The exponent is limited, because velocities would soon overflow with a larger factor.
             damp = math.exp(min(-0.5 * self.friction(h), 700.0))
-            self.drift(0.5 * h, damp)
+            self.move(0.5 * h, damp)
             if part and settings.resample == "off":
-                slope = statistics.at(self.x, noise=noise)
+                slope = statistics.evaluate(self.x, noise=noise)
             else:
-                slope = statistics.drawn(key, part, self.x, noise=noise)
+                slope = statistics.sample_and_evaluate(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
             # Minibatch noise is a part of the required noise, so its variance is subtracted.
             if slope.noise is not None:
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
-            self.push(key, part, slope.gradient, h, sd, damp)
-            self.drift(0.5 * h)
+            self.change_velocities(key, part, slope.gradient, h, sd, damp)
+            self.move(0.5 * h)
             self.friction(h)
 
     def friction(self, h: float) -> float:
@@ -93,5 +93,5 @@ class Thermostat(Geodesic):
 
         xi may become negative.
         """
-        self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h
+        self.zeta += (self.metrics()["temperature"] - 1.0) * 0.5 * h * h
         return float(self.zeta[0])

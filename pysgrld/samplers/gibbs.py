@@ -14,10 +14,10 @@ from typing import Self
 
 import numpy as np
 
-from pysgrld.core import core, padded
-from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, shapes, transition
+from pysgrld.core import core, padded_width
+from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, cir_transition, gamma_shapes
 from pysgrld.samplers.rows import Rows
-from pysgrld.samplers.state import Counts, TopicLaw
+from pysgrld.samplers.state import Counts, TopicConditional
 from pysgrld.types import Block, Floats, Key
 
 
@@ -30,10 +30,10 @@ class LogConjugate(LogRows):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional distribution; the step size ``h`` is unused."""
         del h
-        transition(
+        cir_transition(
             key,
             self.log_g,
-            shapes(statistics, self.block),
+            gamma_shapes(statistics, self.block),
             stream=self.block.stream,
             h=math.inf,
             threads=self.threads,
@@ -52,10 +52,10 @@ class Conjugate(RowsOrLogs):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional distribution; the step size ``h`` is unused."""
         del h
-        self.step_by(core.simplex_scir, key, statistics, h=math.inf)
+        self.step_with_kernel(core.simplex_scir, key, statistics, h=math.inf)
 
 
-def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
+def draw(law: TopicConditional, block: Block, threads: int) -> Floats:
     """Draw all topics from their conditional distribution Dirichlet(eta + n_k).
 
     Parameters
@@ -70,7 +70,7 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
     -------
     (V, Kp) float32
     """
-    v, across = block.shape[0], padded(block.shape[1])
+    v, across = block.shape[0], padded_width(block.shape[1])
     g = core.zeros(v, across, "float32")
     state = Conjugate(block, threads, g=g, sums=np.zeros(across))
     state.step(law.key, law.counts, math.inf)
@@ -82,35 +82,35 @@ class Mean(Rows):
 
     _statistics: Counts | None = None  # counts of the last step
 
-    def law(self, key: Key) -> TopicLaw | None:
-        """Return the distribution from which `drawn` draws topics, or None if it uses logarithms."""
+    def topic_conditional(self, key: Key) -> TopicConditional | None:
+        """Return the distribution from which `draw_rows` draws topics, or None if it uses logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
-        return TopicLaw(key, self._statistics)
+        return TopicConditional(key, self._statistics)
 
-    def drawn(self, key: Key) -> Floats:
+    def draw_rows(self, key: Key) -> Floats:
         """Draw all topics from their conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
-        law = self.law(key)
-        return (
-            self._drawn_by_logarithms(key) if law is None else draw(law, self.block, self.threads)
-        )
+        law = self.topic_conditional(key)
+        return self._draw_logarithms(key) if law is None else draw(law, self.block, self.threads)
 
-    def _drawn_by_logarithms(self, key: Key) -> Floats:
+    def _draw_logarithms(self, key: Key) -> Floats:
         v, k = self.block.shape
         log_g = np.zeros((v, k))
         shape = self.g[:, :k].astype(np.float64)
-        transition(key, log_g, shape, stream=self.block.stream, h=math.inf, threads=self.threads)
+        cir_transition(
+            key, log_g, shape, stream=self.block.stream, h=math.inf, threads=self.threads
+        )
         return LogConjugate(self.block, self.threads, log_g=log_g).rows()
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Set the rows g to eta plus the counts n; the step size ``h`` is unused."""
         del h
-        self.step_by(core.simplex_relax, key, statistics, h=math.inf)
+        self.step_with_kernel(core.simplex_relax, key, statistics, h=math.inf)
         self._statistics = statistics
 
-    def as_it_stands(self) -> Self:
+    def snapshot(self) -> Self:
         """Return a copy that does not change while this state is updated."""
-        copy = super().as_it_stands()
+        copy = super().snapshot()
         if self._statistics is not None:
             # Copy the counts, because the next sweep overwrites them.
             counts = self._statistics.counts.copy()

@@ -30,7 +30,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import CheckpointError
-from pysgrld.samplers.rows import Rows, drawn, together
+from pysgrld.samplers.rows import Rows, draw_initial_rows, update_on_all_processes
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
@@ -57,7 +57,7 @@ class LazyRows(Rows):
     last: Doubles
     now: Doubles
     #: Whether `catch_up` has brought all rows up to date in this iteration.
-    _none_waits = True
+    _is_up_to_date = True
 
     @classmethod
     def start(
@@ -65,7 +65,9 @@ class LazyRows(Rows):
     ) -> BlockState[Counts]:
         """Draw initial rows, all of them up to date."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
-        return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
+        return LazyWarmUp(
+            block, threads, cls, **draw_initial_rows(key, block, threads, peers), **times
+        )
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Update the rows of the minibatch's words; other words' rows are updated when read.
@@ -76,18 +78,18 @@ class LazyRows(Rows):
         rows up to date.
         """
         v, k = self.block.shape
-        if self._none_waits and self._some_small():
-            self.step_by(self.step_all, key, statistics, h=h)
+        if self._is_up_to_date and self._has_small_sum():
+            self.step_with_kernel(self.step_all, key, statistics, h=h)
             self.now += h
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # The kernel uses single precision.
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
-        together(
+        update_on_all_processes(
             self.peers,
             self.step_some,
             anew=False,
-            **self.arguments(key, statistics),
+            **self.update_arguments(key, statistics),
             lengths=np.full(len(statistics.rows), h),
             packed=False,
             purpose=core.Purpose.scir_pass,
@@ -100,22 +102,26 @@ class LazyRows(Rows):
 
         All rows are renewed every `RENEW` iterations, and if the sum of a topic is small.
         """
-        self._none_waits = key.step % RENEW == 0 or self._some_small()
-        self._bring(key, self._waiting() if self._none_waits else words)
+        self._is_up_to_date = key.step % RENEW == 0 or self._has_small_sum()
+        self._apply_missed_updates(key, self._outdated_rows() if self._is_up_to_date else words)
 
-    def look(self, key: Key, words: Int32s | None = None) -> Floats:
+    def current_rows(self, key: Key, words: Int32s | None = None) -> Floats:
         """Return the up-to-date phi of the given words, without changing the state."""
-        g, sums = self.current(key, words)
+        g, sums = self.current_rows_and_sums(key, words)
         k = self.block.shape[1]
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
-    def last_look(self, key: Key) -> Floats:
+    def final_rows(self, key: Key) -> Floats:
         """Return the up-to-date phi of all words, computed in place in the memory of the rows."""
         words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
-        self.step_some(**self._missed(key, words, core.Purpose.look_pass), packed=True)
-        return super().last_look(key)
+        self.step_some(
+            **self._missed_update_arguments(key, words, core.Purpose.look_pass), packed=True
+        )
+        return super().final_rows(key)
 
-    def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
+    def current_rows_and_sums(
+        self, key: Key, words: Int32s | None = None
+    ) -> tuple[Floats, Doubles]:
         """Return up-to-date copies of the rows of ``words`` (or all rows) and of the topics' sums.
 
         The rows are (R, Kp). Their draws use other random numbers than `catch_up`. The sums are
@@ -124,11 +130,11 @@ class LazyRows(Rows):
         if words is None:
             words = np.arange(len(self.g), dtype=np.int32)
         g, sums = self.g[words], self.sums.copy()
-        arguments = self._missed(key, words, core.Purpose.look_pass)
+        arguments = self._missed_update_arguments(key, words, core.Purpose.look_pass)
         self.step_some(**arguments | {"g": g, "sums": sums}, packed=True)
         return g, sums
 
-    def waited(self) -> Doubles:
+    def missed_step_sizes(self) -> Doubles:
         """Return the total step size of the updates that each row has missed, (V,)."""
         return self.now - self.last
 
@@ -147,25 +153,27 @@ class LazyRows(Rows):
                 f"array '{name}' of the checkpoint has update times after the checkpoint"
             )
 
-    def _waiting(self) -> Int32s:
-        return self.held_here(np.flatnonzero(self.last < self.now).astype(np.int32))
+    def _outdated_rows(self) -> Int32s:
+        return self.owned_rows(np.flatnonzero(self.last < self.now).astype(np.int32))
 
-    def _some_small(self) -> bool:
+    def _has_small_sum(self) -> bool:
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
-    def _bring(self, key: Key, words: Int32s) -> None:
+    def _apply_missed_updates(self, key: Key, words: Int32s) -> None:
         """Apply the missed updates to the rows of ``words``, and adjust the topics' sums.
 
         In these steps a row has no counts.
         """
-        arguments = self._missed(key, words, core.Purpose.catch_up_pass)
-        together(self.peers, self.step_some, anew=False, **arguments, packed=False)
+        arguments = self._missed_update_arguments(key, words, core.Purpose.catch_up_pass)
+        update_on_all_processes(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
-    def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
+    def _missed_update_arguments(
+        self, key: Key, words: Int32s, purpose: core.Purpose
+    ) -> dict[str, Any]:
         """Return the kernel arguments that apply the missed updates to the rows of ``words``."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
-        return self.arguments(key, nothing) | {
+        return self.update_arguments(key, nothing) | {
             "counts": None,
             "purpose": purpose,
             "lengths": self.now - self.last[words],
@@ -178,11 +186,13 @@ class LazyWarmUp(LazyRows):
     step_all = staticmethod(core.simplex_relax)
     step_some = staticmethod(core.simplex_relax_rows)
 
-    def after_warm_up(self) -> BlockState[Any]:
+    def end_warm_up(self) -> BlockState[Any]:
         """Bring all rows up to date, and return the state from which sampling starts."""
-        words = self._waiting()
-        self._bring(Key(0, 0, 0), words)  # The warm-up draws nothing, so any key will do.
-        return super().after_warm_up()
+        words = self._outdated_rows()
+        self._apply_missed_updates(
+            Key(0, 0, 0), words
+        )  # The warm-up draws nothing, so any key will do.
+        return super().end_warm_up()
 
 
 LazyRows.warm_up = LazyWarmUp

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, log, logaddexp
-from pysgrld.samplers.rows import Rows, drawn
+from pysgrld.samplers.rows import Rows, draw_initial_rows
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
@@ -29,7 +29,7 @@ def log_sums(log_g: Doubles) -> Doubles:
     return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
-def shapes(counts: Counts, block: Block) -> Doubles:
+def gamma_shapes(counts: Counts, block: Block) -> Doubles:
     """Return the gamma shape eta + N_kw of each word in each topic, (V, K).
 
     N_kw is the estimated number of the word's tokens in the topic.
@@ -40,7 +40,7 @@ def shapes(counts: Counts, block: Block) -> Doubles:
     return a
 
 
-def transition(
+def cir_transition(
     key: Key,
     log_g: Doubles,
     shape: Doubles,
@@ -84,7 +84,7 @@ class LogRows(BlockState[Counts]):
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw initial rows in single precision, as `Rows` does, and convert them to logarithms."""
-        g = drawn(key, block, threads)["g"][:, : block.shape[1]]
+        g = draw_initial_rows(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return LogWarmUp(block, threads, cls, log_g=log_g)
 
@@ -96,7 +96,7 @@ class LogRows(BlockState[Counts]):
         k = self.block.shape[1]
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
-        phi = core.zeros(len(chosen), padded(k), "float32")
+        phi = core.zeros(len(chosen), padded_width(k), "float32")
         phi[:, :k] = np.maximum(exp(chosen - sums), core.PHI_FLOOR)
         return phi
 
@@ -111,7 +111,7 @@ class LogWarmUp(LogRows):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""
         del key
-        towards = log(shapes(statistics, self.block)) + math.log(-math.expm1(-h))
+        towards = log(gamma_shapes(statistics, self.block)) + math.log(-math.expm1(-h))
         self.log_g = logaddexp(self.log_g - h, towards)
 
 

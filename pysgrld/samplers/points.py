@@ -13,12 +13,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Values of ``part`` in `Points.push` for the noise of initial positions and of initial velocities.
-#: No step uses these values.
+#: Values of ``part`` in `Points.change_velocities` for the noise of initial positions and
+#: velocities. No step uses these values.
 _START, _PACE = 2**31, 2**31 + 1
 
 
@@ -53,18 +53,18 @@ class Points(BlockState[Potential]):
         """
         v, k = block.shape
         state = cls(block, threads, **cls.new_arrays(block))
-        state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
+        state.change_velocities(key, _START, np.zeros_like(state.x), sd=v**-0.5)
         state.x[:, :k] = state.v[:, :k] + np.asarray(block.hyper)[:, None]
         state.v[:], state.squares[:] = 0.0, 0.0
-        state.drift(0.0)
-        state.push(key, _PACE, np.zeros_like(state.x), sd=1.0)
+        state.move(0.0)
+        state.change_velocities(key, _PACE, np.zeros_like(state.x), sd=1.0)
         return state
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Return the arrays of a new state, with their values before the first step."""
         v, k = block.shape
-        kp = padded(k)
+        kp = padded_width(k)
         return {
             "x": core.zeros(v, kp, "float64"),
             "v": core.zeros(v, kp, "float64"),
@@ -77,7 +77,7 @@ class Points(BlockState[Potential]):
     def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Move the points in one iteration with step size ``h``."""
 
-    def drift(self, time: float, damp: float = 1.0) -> None:
+    def move(self, time: float, damp: float = 1.0) -> None:
         """Move along geodesics for the given time, then multiply the velocities by ``damp``.
 
         Raises
@@ -96,7 +96,7 @@ class Points(BlockState[Potential]):
             threads=self.threads,
         )
 
-    def push(
+    def change_velocities(
         self,
         key: Key,
         part: int,
@@ -154,7 +154,7 @@ class Points(BlockState[Potential]):
         """Add the points to ``total``, the sum from which mean directions are computed."""
         total += self.x
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the temperature, which is the mean squared velocity of a topic per dimension."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import BlockState, Counts, Peers
@@ -29,17 +29,19 @@ def totals(statistics: Counts, block: Block) -> Doubles:
     return counts
 
 
-def drawn(key: Key, block: Block, threads: int, peers: Peers | None = None) -> dict[str, Array]:
+def draw_initial_rows(
+    key: Key, block: Block, threads: int, peers: Peers | None = None
+) -> dict[str, Array]:
     """Draw initial rows: Gamma(1) variates times the mean number of tokens of a word in a topic.
 
     The factor is at least the prior, and 1 if the number of tokens is unknown.
     """
     v, k = block.shape
     scale = max(block.prior, block.mass / (v * k)) if block.mass else 1.0
-    return started(core.simplex_start, key, block, threads, peers, scale=scale)
+    return draw_by_kernel(core.simplex_start, key, block, threads, peers, scale=scale)
 
 
-def started(
+def draw_by_kernel(
     kernel: Callable[..., None],
     key: Key,
     block: Block,
@@ -47,9 +49,12 @@ def started(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Draw initial rows with a kernel; each process draws its own rows."""
+    """Draw initial rows by a kernel, in each process for the rows that it owns."""
     v, k = block.shape
-    arrays: dict[str, Array] = {"g": untouched(v, padded(k), peers), "sums": np.zeros(padded(k))}
+    arrays: dict[str, Array] = {
+        "g": allocate_zeros(v, padded_width(k), peers),
+        "sums": np.zeros(padded_width(k)),
+    }
     arguments: dict[str, Any] = {
         "topics": k,
         "seed": key.seed,
@@ -57,17 +62,17 @@ def started(
         "stream": block.stream,
     }
     arguments |= parameter | {"work": core.Workspace(), "threads": threads}
-    together(peers, kernel, anew=True, **arrays, **arguments)
+    update_on_all_processes(peers, kernel, anew=True, **arrays, **arguments)
     if block.seeds is not None:
         start_at_seeds(block.seeds, arrays["g"], peers)
         state = WarmUp(block, threads, None, **arrays)
         state.peers = peers
-        state.sum_anew()
+        state.recompute_sums()
     return arrays
 
 
-def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
-    """Return a matrix of zeros that uses memory only for rows that are written.
+def allocate_zeros(rows: int, columns: int, peers: Peers | None) -> Floats:
+    """Allocate a matrix of zeros, which uses memory only for rows that are written.
 
     Memory is allocated page by page as it is written. With several processes, pages are small,
     because most large pages would have rows of several processes.
@@ -80,10 +85,10 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
     return np.frombuffer(memory, np.float32).reshape(rows, columns)
 
 
-def together(
+def update_on_all_processes(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that updates rows, on all processes together.
+    """Update rows by a kernel that all processes call at the same time.
 
     Each process writes the rows that it owns.
 
@@ -119,13 +124,13 @@ def together(
     except NumericalError as error:
         wrong = error
         contributions[units + (peers.rank - units) % peers.size] = 1.0
-    peers.complete(contributions)
+    peers.allgather_rows(contributions)
     if contributions[units:].any():
         raise wrong or NumericalError("the step of topics on another process failed")
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 
-class FromRows(BlockState[Counts]):
+class StateFromRows(BlockState[Counts]):
     """Base class of states that begin with a warm-up on unnormalised rows."""
 
     @classmethod
@@ -133,10 +138,10 @@ class FromRows(BlockState[Counts]):
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
         """Draw the initial rows of the warm-up, which precedes sampling with this class."""
-        return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
+        return WarmUp(block, threads, cls, **draw_initial_rows(key, block, threads, peers))
 
 
-class Rows(FromRows):
+class Rows(StateFromRows):
     """Topics stored as unnormalised rows in single precision; subclasses differ in `step`."""
 
     names: ClassVar[tuple[str, ...]] = ("g", "sums")
@@ -144,24 +149,26 @@ class Rows(FromRows):
     g: Floats
     sums: Doubles
 
-    def step_by(
+    def step_with_kernel(
         self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
     ) -> None:
         """Update all rows that this process owns with a compiled kernel."""
-        together(self.peers, kernel, anew=True, **self.arguments(key, counts), **options)
+        update_on_all_processes(
+            self.peers, kernel, anew=True, **self.update_arguments(key, counts), **options
+        )
 
-    def sum_anew(self) -> None:
+    def recompute_sums(self) -> None:
         """Recompute the topics' sums from the rows, by a step of length 0."""
         nothing = Counts(np.zeros(0, np.int32), np.zeros((0, self.g.shape[1]), np.int64), 0.0)
-        self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
+        self.step_with_kernel(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
-    def all_counts(self, counts: Counts) -> dict[str, Any]:
+    def totals_argument(self, counts: Counts) -> dict[str, Any]:
         """Return the kernel argument ``totals``, each topic's count; empty for a single process."""
         if self.peers is None:
             return {}
-        return {"totals": self.peers.total(counts.counts.sum(axis=0))}
+        return {"totals": self.peers.sum_over_processes(counts.counts.sum(axis=0))}
 
-    def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
+    def update_arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
         """Return the arguments common to all kernels that update all rows."""
         return {
             "g": self.g,
@@ -177,7 +184,7 @@ class Rows(FromRows):
             "stream": self.block.stream,
         }
 
-    def reading(self, words: Int32s | None) -> dict[str, Any]:
+    def read_arguments(self, words: Int32s | None) -> dict[str, Any]:
         """Return the arguments common to all kernels that read rows.
 
         The kernels write to memory that every iteration reuses.
@@ -197,9 +204,9 @@ class Rows(FromRows):
         Because of the bound, each token can have some topic. The result is written to ``out``, if
         given.
         """
-        return core.simplex_phi(**self.reading(words), out=out)
+        return core.simplex_phi(**self.read_arguments(words), out=out)
 
-    def last_look(self, key: Key) -> Floats:
+    def final_rows(self, key: Key) -> Floats:
         """Return the probabilities phi of all words, computed in place in the memory of the rows.
 
         The state must not be used any more.
@@ -222,11 +229,11 @@ class Rows(FromRows):
             sums=self.sums,
             topics=self.block.shape[1],
             eta=self.block.prior,
-            lengths=self.waited(),
+            lengths=self.missed_step_sizes(),
             threads=self.threads,
         )
 
-    def waited(self) -> Doubles | None:
+    def missed_step_sizes(self) -> Doubles | None:
         """Return the total step size of the updates that each row has missed, (V,).
 
         Return None if no row is lazy.
@@ -244,7 +251,7 @@ class WarmUp(Rows):
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""
-        self.step_by(core.simplex_relax, key, statistics, h=h)
+        self.step_with_kernel(core.simplex_relax, key, statistics, h=h)
 
 
-FromRows.warm_up = WarmUp
+StateFromRows.warm_up = WarmUp

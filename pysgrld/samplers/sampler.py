@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from pysgrld.options.option import Option, Steps, frozen, option_name, thawed
 
 if TYPE_CHECKING:
-    from pysgrld.samplers.rows import FromRows
+    from pysgrld.samplers.rows import StateFromRows
     from pysgrld.samplers.state import BlockState, Peers
     from pysgrld.types import Array, Block, Key
 
@@ -59,14 +59,14 @@ class SamplerSettings:
     """
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the settings from values by option name, with defaults for missing values."""
         names = {f.name: option_name(f.name) for f in fields(cls)}
         settings = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
         return cls(**settings)
 
     @classmethod
-    def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
+    def resolve(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
         """Return a sampler's settings for a corpus, given the values of its options.
 
         Parameters
@@ -81,14 +81,14 @@ class SamplerSettings:
             If an option cannot be combined with such a corpus or prior.
         """
         del facts
-        return cls.of(values)
+        return cls.from_values(values)
 
     def plain(self) -> dict[str, Any]:
         """Return the values by option name in JSON types, with lists in place of tuples."""
         return {option_name(f.name): thawed(getattr(self, f.name)) for f in fields(self)}
 
     @property
-    def rows_wait(self) -> bool:
+    def has_lazy_rows(self) -> bool:
         """True if rows are lazy, that is, updated only when a minibatch reads them."""
         return False
 
@@ -178,8 +178,8 @@ class Sampler:
             return SamplerSettings
         return cast("type[SamplerSettings]", getattr(import_module(self.module), self.settings))
 
-    def resolved(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
-        """Return the sampler's settings for a corpus; see `SamplerSettings.resolved`.
+    def resolve(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
+        """Return the sampler's settings for a corpus; see `SamplerSettings.resolve`.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Sampler:
         allowed = {
             n: o.default if values.get(n) is None else values[n] for n, o in self.options.items()
         }
-        return self.settings_class.resolved(allowed, facts)
+        return self.settings_class.resolve(allowed, facts)
 
     def default_step(self, facts: SamplerFacts, settings: SamplerSettings) -> Steps:
         """Return A, B and C of the default step size A (1 + t/B)^(-C)."""
@@ -214,11 +214,11 @@ class Sampler:
         states, block = self._states(block)
         if peers is None or not states.held:
             return states.start(key, block, threads)
-        state = cast("type[FromRows]", states).start(key, block, threads, peers)
+        state = cast("type[StateFromRows]", states).start(key, block, threads, peers)
         state.peers = peers
         return state
 
-    def restored(
+    def from_checkpoint(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
     ) -> BlockState[Any]:
         """Create a block's state from a checkpoint's arrays, for reading only.
@@ -240,7 +240,7 @@ class Sampler:
             If an array is missing.
         """
         states, block = self._states(block)
-        return states.restored(block, arrays, threads, warm=warm)
+        return states.from_checkpoint(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
         """Return a block's state class, and the block, with default settings if it has none."""

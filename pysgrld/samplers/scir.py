@@ -26,7 +26,14 @@ from pysgrld.core.arithmetic import exp
 from pysgrld.errors import UsageError
 from pysgrld.options.option import Steps
 from pysgrld.samplers.lazy_rows import DENSE, LazyRows
-from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, shapes, transition
+from pysgrld.samplers.log_rows import (
+    FLOAT_ETA,
+    LogRows,
+    RowsOrLogs,
+    cir_transition,
+    gamma_shapes,
+    log_sums,
+)
 from pysgrld.samplers.rows import Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
@@ -57,7 +64,7 @@ class ScirSettings(SamplerSettings):
     lazy: Literal["on", "off"] = "off"
 
     @classmethod
-    def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
+    def resolve(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
         """Return the settings for a corpus; for ``lazy`` = "auto", decide whether rows are lazy.
 
         The decision follows from counts of words, never from a clock.
@@ -85,7 +92,7 @@ class ScirSettings(SamplerSettings):
         return cls(values["cir-rate"], lazy)
 
     @property
-    def rows_wait(self) -> bool:
+    def has_lazy_rows(self) -> bool:
         """True if rows are lazy, that is, updated only when a minibatch reads them."""
         return self.lazy == "on"
 
@@ -117,7 +124,7 @@ class LogCir(LogRows):
     """Topics stored as logarithms, updated by CIR transitions."""
 
     @classmethod
-    def after(cls, warm: LogRows) -> Self:
+    def from_warm_up(cls, warm: LogRows) -> Self:
         """Start sampling after a warm-up; with the natural rate, scale each topic to the sum V eta.
 
         The probabilities phi do not change.
@@ -125,7 +132,7 @@ class LogCir(LogRows):
         if warm.block.settings.cir_rate == "natural":
             total = warm.block.shape[0] * warm.block.prior
             warm.log_g += math.log(total) - log_sums(warm.log_g)
-        return super().after(warm)
+        return super().from_warm_up(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h``, with gamma shape eta + N_kw for each word."""
@@ -133,10 +140,10 @@ class LogCir(LogRows):
         if self.block.settings.cir_rate == "natural":
             ratio = totals(statistics, self.block) * exp(-log_sums(self.log_g))
             kappa = np.minimum(1.0 + ratio, 1e30)
-        transition(
+        cir_transition(
             key,
             self.log_g,
-            shapes(statistics, self.block),
+            gamma_shapes(statistics, self.block),
             stream=self.block.stream,
             h=h,
             threads=self.threads,
@@ -153,20 +160,20 @@ class Cir(RowsOrLogs):
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
         """Return `LazyCir` if rows are lazy and minibatches sparse, else the usual state class."""
-        return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
+        return LazyCir if block.sparse and block.settings.has_lazy_rows else super().form(block)
 
     @classmethod
-    def after(cls, warm: Rows) -> Self:
+    def from_warm_up(cls, warm: Rows) -> Self:
         """Start sampling after a warm-up; with the natural rate, scale each topic to the sum V eta.
 
         The probabilities phi do not change.
         """
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
-            rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior
+            rows, total = warm.owned_rows(np.arange(v, dtype=np.int32)), v * warm.block.prior
             warm.g[rows, :k] *= (total / warm.sums[:k]).astype(np.float32)
-            warm.sum_anew()
-        return super().after(warm)
+            warm.recompute_sums()
+        return super().from_warm_up(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h``, with gamma shape eta + N_kw for each word.
@@ -174,10 +181,10 @@ class Cir(RowsOrLogs):
         The transition is exact for any ``h``.
         """
         if self.block.settings.cir_rate == "natural":
-            totals = self.all_counts(statistics)
-            self.step_by(core.simplex_scir_natural, key, statistics, h=h, **totals)
+            totals = self.totals_argument(statistics)
+            self.step_with_kernel(core.simplex_scir_natural, key, statistics, h=h, **totals)
         else:
-            self.step_by(core.simplex_scir, key, statistics, h=h)
+            self.step_with_kernel(core.simplex_scir, key, statistics, h=h)
 
 
 class LazyCir(LazyRows):

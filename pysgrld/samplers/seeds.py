@@ -17,7 +17,7 @@ from pysgrld.types import UNIT, Floats, Int32s, Seeds
 ELSEWHERE = 0.01
 
 
-def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
+def add_seed_counts(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
     """Add the prior counts of seed words to a minibatch's counts, as integers.
 
     The integers have a unit that is small enough for prior counts.
@@ -50,13 +50,13 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
     start is no part of the posterior. After a random start, a small prior would often have no effect,
     as another topic would already have the word.
     """
-    seeds = of_peer(seeds, peers)
+    seeds = select_owned_seeds(seeds, peers)
     k = seeds.counts.shape[1]
     before = g[seeds.rows, :k].astype(np.float64)
     g[seeds.rows, :k] = np.where(seeds.counts > 0.0, before + seeds.counts, before * ELSEWHERE)
 
 
-def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
+def select_owned_seeds(seeds: Seeds, peers: Peers | None) -> Seeds:
     """Return the seed words that this process owns; a single process owns all words.
 
     Parameters
@@ -72,5 +72,5 @@ def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
     """
     if peers is None:
         return seeds
-    is_owned = peers.holds(seeds.rows)
+    is_owned = peers.owns(seeds.rows)
     return Seeds(seeds.rows[is_owned], seeds.counts[is_owned])

@@ -15,7 +15,7 @@ from typing import Self
 
 from pysgrld.core import core
 from pysgrld.options.option import Steps
-from pysgrld.samplers.rows import Rows, untouched
+from pysgrld.samplers.rows import Rows, allocate_zeros
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Floats, Key
@@ -45,9 +45,9 @@ class Hamiltonian(Rows):
     momenta: Floats
 
     @classmethod
-    def after(cls, warm: Rows) -> Self:
+    def from_warm_up(cls, warm: Rows) -> Self:
         """Start sampling with the rows of the warm-up and zero momenta."""
-        momenta = untouched(len(warm.g), warm.g.shape[1], warm.peers)
+        momenta = allocate_zeros(len(warm.g), warm.g.shape[1], warm.peers)
         return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
@@ -55,5 +55,7 @@ class Hamiltonian(Rows):
         (v, k), eta = self.block.shape, self.block.prior
         mass = v * eta
         rate = mass / (mass + self.block.mass / k)
-        totals = self.all_counts(statistics)
-        self.step_by(core.simplex_sgrhmc, key, statistics, r=self.momenta, rate=rate, h=h, **totals)
+        totals = self.totals_argument(statistics)
+        self.step_with_kernel(
+            core.simplex_sgrhmc, key, statistics, r=self.momenta, rate=rate, h=h, **totals
+        )

@@ -35,8 +35,8 @@ class Langevin(Rows):
         and s_k the sums of N and g over words, and z ~ N(0, 1). All terms on the right are of the
         old state.
         """
-        totals = self.all_counts(statistics)
-        self.step_by(core.simplex_sgrld, key, statistics, h=h, **totals)
+        totals = self.totals_argument(statistics)
+        self.step_with_kernel(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
         """Return each topic's contraction h (V eta + N_k) / s_k to its mean in a step, (K,)."""

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, normals
 from pysgrld.core.restore import check_prior
 from pysgrld.samplers.sampler import SamplerSettings
-from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
+from pysgrld.samplers.state import BlockState, Counts, TopicStep, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: Minimum of a shape. At a shape of 0, a step would have no noise.
@@ -62,7 +62,7 @@ class Shapes(BlockState[Counts]):
         """Create a state with each shape r_k at its prior mean; nothing is drawn."""
         del key
         k = block.shape[1]
-        r = np.zeros(padded(k))
+        r = np.zeros(padded_width(k))
         r[:k] = block.prior / (k * block.hyper[0])
         gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
         return WarmShapes(
@@ -104,7 +104,7 @@ class Shapes(BlockState[Counts]):
         drift = self.gamma0[0] / k + x - r * (self.c0[0] + q)
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
-    def pace(self, topic_pace: Pace, statistics: Counts) -> float:
+    def step_size(self, topic_step: TopicStep, statistics: Counts) -> float:
         """Return the step size of the shapes, which depends on the step size h of the topics.
 
         The step size is min(1, h * level) * B/D. Shapes are one vector for the whole corpus. With
@@ -118,13 +118,13 @@ class Shapes(BlockState[Counts]):
         B/D, noise of minibatches adds half of this variance.
         """
         if longest := self.block.settings.longest:
-            return 0.0 if topic_pace.warm else min(longest, topic_pace.share)
+            return 0.0 if topic_step.warm else min(longest, topic_step.share)
         h = (
-            topic_pace.h
-            if topic_pace.warm or topic_pace.relative
-            else min(1.0, topic_pace.h * statistics.level)
+            topic_step.h
+            if topic_step.warm or topic_step.relative
+            else min(1.0, topic_step.h * statistics.level)
         )
-        return h if topic_pace.published else h * topic_pace.share
+        return h if topic_step.published else h * topic_step.share
 
 
 class WarmShapes(Shapes):

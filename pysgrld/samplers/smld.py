@@ -16,7 +16,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.options.option import Steps
-from pysgrld.samplers.rows import FromRows, Rows, totals
+from pysgrld.samplers.rows import Rows, StateFromRows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Doubles, Floats, Int32s, Key
@@ -32,7 +32,7 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
     return (min(0.5 / curvature, 0.01), 1000.0, 0.55)
 
 
-class Dual(FromRows):
+class Dual(StateFromRows):
     """Topics in dual coordinates, updated by Langevin steps with isotropic noise."""
 
     names = ("y", "log_sums")
@@ -44,7 +44,7 @@ class Dual(FromRows):
     approximate: ClassVar[bool] = False
 
     @classmethod
-    def after(cls, warm: Rows) -> Self:
+    def from_warm_up(cls, warm: Rows) -> Self:
         """Start sampling with the rows of the warm-up, converted to dual coordinates.
 
         The probabilities phi do not change.

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from pysgrld.core import core, padded
-from pysgrld.core.restore import Form, put_back
+from pysgrld.core import core, padded_width
+from pysgrld.core.restore import Form, restore_arrays
 from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: Step size of a noise-free step after which only exp(-64) of the old state remains.
@@ -46,8 +46,8 @@ class Counts(NamedTuple):
     rate: float = 0.0
 
 
-class TopicLaw(NamedTuple):
-    """Conditional distribution of topics given token counts, and the random key of one draw.
+class TopicConditional(NamedTuple):
+    """Conditional distribution of topics given token counts, with the random key of a draw.
 
     Attributes
     ----------
@@ -86,19 +86,21 @@ class Potential(Protocol):
     points.
     """
 
-    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def sample_and_evaluate(
+        self, key: Key, part: int, x: Doubles, *, noise: bool = False
+    ) -> EnergyGradient:
         """Sample the documents' variables given points x; return energy and gradient at x.
 
         ``x`` is (V, Kp). ``part`` is the number of the call in an iteration, from 0; ``noise``
         requests the gradient's variance, too.
         """
 
-    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def evaluate(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at points x, given the documents' last sampled variables."""
 
 
-class Pace(NamedTuple):
-    """Step size of the topics in an iteration, and facts for other parameters' step sizes.
+class TopicStep(NamedTuple):
+    """Step size of the topics in an iteration, from which other parameters' step sizes follow.
 
     Attributes
     ----------
@@ -139,19 +141,19 @@ class Peers(Protocol):
     def size(self) -> int:
         """Number of processes."""
 
-    def holds(self, words: Int32s) -> Array:
-        """Return a mask of the given rows: True if this process owns the row."""
+    def owns(self, words: Int32s) -> Array:
+        """Return True for each word with a row that this process owns."""
 
     def move(self, step: Callable[[], None]) -> None:
         """Call ``step``, which updates the part of a state that this process owns."""
 
-    def complete(self, units: Array) -> None:
-        """Fill in the rows of an array that other processes computed (allgather).
+    def allgather_rows(self, units: Array) -> None:
+        """Gather the rows that each process computed in the arrays of all processes (allgather).
 
         The array has a row for each unit of rows.
         """
 
-    def total(self, counts: Int64s) -> Int64s:
+    def sum_over_processes(self, counts: Int64s) -> Int64s:
         """Return the sum over all processes of each element of a small integer array."""
 
 
@@ -214,7 +216,7 @@ class BlockState(ABC, Generic[S]):
         """Draw the first state of a chain, which is a warm-up state if there is a warm-up."""
 
     @classmethod
-    def restored(
+    def from_checkpoint(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
         """Create a state for reading from a checkpoint's arrays, which then belong to the state.
@@ -262,10 +264,10 @@ class BlockState(ABC, Generic[S]):
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
         state = cls.start(Key(0, 0, 0), block._replace(hyper=hyper, seeds=None), 1)
-        return (state if warm else state.after_warm_up()).arrays()
+        return (state if warm else state.end_warm_up()).arrays()
 
     @classmethod
-    def after(cls, warm: Any) -> Self:
+    def from_warm_up(cls, warm: Any) -> Self:
         """Create a state for sampling, with the arrays of a warm-up state."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
@@ -275,35 +277,35 @@ class BlockState(ABC, Generic[S]):
     def step(self, key: Key, statistics: S, h: float) -> None:
         """Update the block in an iteration with step size ``h``, without noise during a warm-up."""
 
-    def begin_from(self, key: Key, tokens: Doubles) -> None:
+    def start_from_counts(self, key: Key, tokens: Doubles) -> None:
         """Replace the state by a state with the given number of tokens of each word in each topic.
 
         ``tokens`` is (at most V, K), for the first words.
         """
         v, k = self.block.shape
-        rows = self.held_here(np.arange(v, dtype=np.int32))
+        rows = self.owned_rows(np.arange(v, dtype=np.int32))
         rows_with_tokens = rows[rows < len(tokens)]
-        counts = np.zeros((len(rows), padded(k)), np.int64)
+        counts = np.zeros((len(rows), padded_width(k)), np.int64)
         counts[: len(rows_with_tokens), :k] = np.rint(tokens[rows_with_tokens] * UNIT)
         statistics: Any = Counts(rows, counts, 1.0 / UNIT)
         self.step(key, statistics, ALL_THE_WAY)
 
-    def held_here(self, rows: Int32s) -> Int32s:
+    def owned_rows(self, rows: Int32s) -> Int32s:
         """Return the subset of ``rows`` that this process owns."""
-        return rows if self.peers is None else rows[self.peers.holds(rows)]
+        return rows if self.peers is None else rows[self.peers.owns(rows)]
 
-    def pace(self, topic_pace: Pace, statistics: S) -> float:
-        """Return the block's step size, given the topics' step size; by default both are equal."""
+    def step_size(self, topic_step: TopicStep, statistics: S) -> float:
+        """Return the block's step size, which is the step size of the topics by default."""
         del statistics
-        return topic_pace.h
+        return topic_step.h
 
-    def after_warm_up(self) -> BlockState[Any]:
+    def end_warm_up(self) -> BlockState[Any]:
         """Return the state with which sampling starts after the warm-up.
 
         The new state takes over the arrays of this state, which must not be used any more. A state
         that samples already is returned itself.
         """
-        return self if self.then is None else self.then.after(self)
+        return self if self.then is None else self.then.from_warm_up(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
         """Return each topic's move in a step, as a fraction of the way to its conditional mean.
@@ -324,7 +326,7 @@ class BlockState(ABC, Generic[S]):
 
         The result is (R, Kp).
 
-        Lazy rows are returned as last drawn: call `catch_up` first, or `look` instead.
+        Lazy rows are returned as last drawn: call `catch_up` first, or `current_rows` instead.
         """
 
     def catch_up(self, key: Key, words: Int32s) -> None:
@@ -334,7 +336,7 @@ class BlockState(ABC, Generic[S]):
         """
         del key, words
 
-    def look(self, key: Key, words: Int32s | None = None) -> Floats:
+    def current_rows(self, key: Key, words: Int32s | None = None) -> Floats:
         """Return up-to-date rows for sampling documents, without changing the state.
 
         ``key.step`` is the number of iterations done.
@@ -342,25 +344,25 @@ class BlockState(ABC, Generic[S]):
         del key
         return self.rows(words)
 
-    def last_look(self, key: Key) -> Floats:
+    def final_rows(self, key: Key) -> Floats:
         """Return the up-to-date rows of all words, possibly in the memory of the state.
 
         The state must not be used any more.
         """
-        return self.look(key)
+        return self.current_rows(key)
 
-    def drawn(self, key: Key) -> Floats:
+    def draw_rows(self, key: Key) -> Floats:
         """Return an up-to-date draw of all rows; the state does not change.
 
-        For samplers that draw rows in their steps, this is `look`. A sampler with conditional means
-        as rows draws the topics here.
+        For samplers that draw rows in their steps, this is `current_rows`. A sampler with
+        conditional means as rows draws the topics here.
         """
-        return self.look(key)
+        return self.current_rows(key)
 
-    def law(self, key: Key) -> TopicLaw | None:
-        """Return the `TopicLaw` from which `drawn` draws topics, or None.
+    def topic_conditional(self, key: Key) -> TopicConditional | None:
+        """Return the distribution from which `draw_rows` draws topics, or None if it draws nothing.
 
-        None means that nothing is drawn, or that the distribution is not a `TopicLaw`.
+        None also means that the distribution is not a `TopicConditional`.
         """
         del key
         return None
@@ -375,7 +377,7 @@ class BlockState(ABC, Generic[S]):
 
         ``total`` is (V, Kp) or (Kp,).
 
-        The expectation of lazy rows given the values last drawn has the mean of `look`, for less
+        The expectation of lazy rows given the values last drawn has the mean of `current_rows`, for less
         work and with less noise.
         """
         total += self.rows()
@@ -385,7 +387,7 @@ class BlockState(ABC, Generic[S]):
         numbers: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
         return numbers
 
-    def as_it_stands(self) -> Self:
+    def snapshot(self) -> Self:
         """Return a copy that does not change while this state is updated."""
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         return type(self)(self.block, self.threads, self.then, **arrays)
@@ -404,7 +406,7 @@ class BlockState(ABC, Generic[S]):
         CheckpointError
             If an array is missing, has another type or shape, or has values that no step produces.
         """
-        put_back(self.arrays(), arrays, f"{self.block.name}.")
+        restore_arrays(self.arrays(), arrays, f"{self.block.name}.")
         self.check()
 
     def check(self) -> None:

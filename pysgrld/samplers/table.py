@@ -284,7 +284,7 @@ SAMPLERS: dict[str, Sampler] = {
             "sgld",
             "words that change over time, by preconditioned Langevin steps",
             "pysgrld.samplers.walks",
-            "ByMinibatches",
+            "LangevinWalks",
             geometry="walk",
             inflates=True,
             learns=_NOTHING,
@@ -294,7 +294,7 @@ SAMPLERS: dict[str, Sampler] = {
             "words that change over time, by Langevin steps with a Metropolis test, over the whole "
             "corpus",
             "pysgrld.samplers.walks",
-            "Accepted",
+            "MetropolisWalks",
             geometry="walk",
             whole_corpus=True,
             learns=_NOTHING,
@@ -340,7 +340,7 @@ COUNTED_CONCENTRATION = Sampler(
 )
 
 
-def sampler_of(algo: str, block: Block) -> Sampler:
+def choose_sampler(algo: str, block: Block) -> Sampler:
     """Return the sampler for a block of parameters, in a model with topics sampled by ``algo``.
 
     Parameters
@@ -363,7 +363,7 @@ def sampler_of(algo: str, block: Block) -> Sampler:
     return CONJUGATE_SHAPES if topics.whole_corpus else SHAPES
 
 
-def exact_for(geometry: str) -> Sampler:
+def choose_exact_sampler(geometry: str) -> Sampler:
     """Return the exact sampler, which uses the whole corpus, for parameters of a given geometry.
 
     Parameters
@@ -379,7 +379,7 @@ def exact_for(geometry: str) -> Sampler:
     return next(s for s in SAMPLERS.values() if s.geometry == geometry and s.whole_corpus)
 
 
-def options_of_samplers(
+def sampler_options(
     algorithms: Mapping[str, Any] | tuple[str, ...],
     users: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Option]:

@@ -56,7 +56,7 @@ class TopicScales(Rows):
     updates: Int64s
 
     @classmethod
-    def after(cls, warm: Rows) -> Self:
+    def from_warm_up(cls, warm: Rows) -> Self:
         """Start sampling with the rows of the warm-up; M is not yet estimated."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
@@ -71,7 +71,7 @@ class TopicScales(Rows):
         # For a topic without tokens, the step is divided by the topic's prior, V eta.
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
-            **self.arguments(key, statistics),
+            **self.update_arguments(key, statistics),
             steps=np.broadcast_to(steps, (k,)).copy(),
             totals=all_of_it,
             clip=settings.boundary == "clip",

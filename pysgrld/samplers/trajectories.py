@@ -71,18 +71,18 @@ class Trajectories(Points):
 
     def follow(self, key: Key, statistics: Potential, h: float) -> float:
         """Follow a trajectory, accept or reject its end, and return the acceptance probability."""
-        slope = statistics.drawn(key, 0, self.x)
+        slope = statistics.sample_and_evaluate(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
-        self.push(key, 0, np.zeros_like(self.x), sd=1.0)
+        self.change_velocities(key, 0, np.zeros_like(self.x), sd=1.0)
         start = slope.energy + 0.5 * self.kinetic()
         for part in range(self.block.settings.leapfrog_steps):
             if part:
-                slope = statistics.at(self.x)
-            self.push(key, 0, slope.gradient, h if part else 0.5 * h)
-            self.drift(h)
-        slope = statistics.at(self.x)
-        self.push(key, 0, slope.gradient, 0.5 * h)
+                slope = statistics.evaluate(self.x)
+            self.change_velocities(key, 0, slope.gradient, h if part else 0.5 * h)
+            self.move(h)
+        slope = statistics.evaluate(self.x)
+        self.change_velocities(key, 0, slope.gradient, 0.5 * h)
         gained = start - slope.energy - 0.5 * self.kinetic()
         if math.isnan(gained):  # the trajectory left the numbers: its end is refused
             gained = -math.inf
@@ -94,7 +94,7 @@ class Trajectories(Points):
                 getattr(self, name)[...] = before[name]
         return math.exp(min(0.0, gained))
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the fraction of accepted trajectories."""
         accepted, every = self.accepted.tolist()
         return {"acceptance": accepted / max(1.0, every)}

@@ -11,7 +11,7 @@ import math
 
 from pysgrld.core import core
 from pysgrld.options.option import Steps
-from pysgrld.samplers.rows import Rows, started
+from pysgrld.samplers.rows import Rows, draw_by_kernel
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Block, Floats, Int32s, Key
@@ -41,7 +41,7 @@ class Dirichlets(Rows):
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
         """Draw initial parameters lambda near 1."""
-        arrays = started(core.dirichlet_start, key, block, threads, peers, shape=START_SHAPE)
+        arrays = draw_by_kernel(core.dirichlet_start, key, block, threads, peers, shape=START_SHAPE)
         return cls(block, threads, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
@@ -50,7 +50,7 @@ class Dirichlets(Rows):
         N are the estimated counts.
         """
         length = -math.log1p(-h) if h < 1.0 else math.inf
-        self.step_by(core.simplex_relax, key, statistics, h=length)
+        self.step_with_kernel(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
         """Return exp(E log phi) of the given words, (R, Kp), up to a factor for each word.
@@ -59,11 +59,11 @@ class Dirichlets(Rows):
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """
-        return core.dirichlet_weights(**self.reading(words))
+        return core.dirichlet_weights(**self.read_arguments(words))
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
         """Return `weights` of the given words.
 
         The result is written to ``out``, or else to scratch memory of the state.
         """
-        return core.dirichlet_weights(**self.reading(words), out=out)
+        return core.dirichlet_weights(**self.read_arguments(words), out=out)

@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import log
 from pysgrld.options.option import Steps
 from pysgrld.samplers.log_rows import log_sums
-from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.rows import draw_initial_rows
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
@@ -62,9 +62,9 @@ class WalkingRows(BlockState[Counts]):
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw the logarithm of one Gamma(1) variate per word and topic, for all time slices."""
-        return cls(block, threads, **begun(key, block, threads))
+        return cls(block, threads, **draw_initial_walks(key, block, threads))
 
-    def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
+    def update_arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
         """Return the arguments common to the kernels for minibatches and for accept tests."""
         drift, spread = self.block.hyper
         return {
@@ -96,7 +96,7 @@ class WalkingRows(BlockState[Counts]):
             threads=self.threads,
         )
 
-    def begin_from(self, key: Key, tokens: Doubles) -> None:
+    def start_from_counts(self, key: Key, tokens: Doubles) -> None:
         """Replace the state by a state with the given number of tokens of each word in each topic.
 
         All slices have the same ``tokens``, which has a row for each of the first words.
@@ -107,7 +107,7 @@ class WalkingRows(BlockState[Counts]):
         counts[: len(tokens)] += tokens
         logs = log(counts)
         b = (logs - logs.mean(axis=0)).astype(np.float32)
-        for name, array in arrays_of(self.block, np.repeat(b, self.block.copies, axis=0)).items():
+        for name, array in walk_arrays(self.block, np.repeat(b, self.block.copies, axis=0)).items():
             getattr(self, name)[:] = array
 
     def summary(self) -> Doubles:
@@ -116,25 +116,27 @@ class WalkingRows(BlockState[Counts]):
         return sums
 
 
-def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
+def draw_initial_walks(key: Key, block: Block, threads: int) -> dict[str, Array]:
     """Draw the arrays of random walks at the first iteration of a chain."""
     (v, k), slices = block.shape, block.copies
-    g = drawn(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][:, :k]
+    g = draw_initial_rows(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][
+        :, :k
+    ]
     logs = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
-    return arrays_of(block, np.repeat(logs.astype(np.float32), slices, axis=0))
+    return walk_arrays(block, np.repeat(logs.astype(np.float32), slices, axis=0))
 
 
-def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
+def walk_arrays(block: Block, b: Floats) -> dict[str, Array]:
     """Return the arrays of random walks with the log weights b, (V T, K)."""
     (v, k), slices = block.shape, block.copies
-    rows, sums = core.zeros(v, padded(k), "float32"), np.zeros((slices, padded(k)))
+    rows, sums = core.zeros(v, padded_width(k), "float32"), np.zeros((slices, padded_width(k)))
     rows[:, :k] = b
     for t in range(slices):
         sums[t, :k] = log_sums(b[t::slices].astype(np.float64))
     return {"b": rows, "log_sums": sums}
 
 
-class ByMinibatches(WalkingRows):
+class LangevinWalks(WalkingRows):
     """Random walks that are updated by Langevin steps with minibatches.
 
     ``curvature`` (V T, Kp) is the running mean of counts.
@@ -148,7 +150,7 @@ class ByMinibatches(WalkingRows):
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw the first state of a chain, which moves without noise in the warm-up."""
-        arrays = begun(key, block, threads)
+        arrays = draw_initial_walks(key, block, threads)
         arrays["curvature"] = core.zeros(len(arrays["b"]), arrays["b"].shape[1], "float32")
         arrays["updates"] = np.zeros(1, np.int64)
         return WalkingWarmUp(block, threads, cls, **arrays)
@@ -161,7 +163,7 @@ class ByMinibatches(WalkingRows):
         """
         updates = int(self.updates[0])
         core.walk_step(
-            **self.arguments(key, statistics),
+            **self.update_arguments(key, statistics),
             curvature=self.curvature,
             h=h,
             weight=RUNNING(updates) if updates else 1.0,
@@ -170,16 +172,16 @@ class ByMinibatches(WalkingRows):
         self.updates += 1
 
 
-class WalkingWarmUp(ByMinibatches):
+class WalkingWarmUp(LangevinWalks):
     """Random walks in the noise-free warm-up, which move to the maximum of their density."""
 
     warm: ClassVar[bool] = True
 
 
-ByMinibatches.warm_up = WalkingWarmUp
+LangevinWalks.warm_up = WalkingWarmUp
 
 
-class Accepted(WalkingRows):
+class MetropolisWalks(WalkingRows):
     """Random walks given the whole corpus's counts, updated by steps with an accept test.
 
     Attributes
@@ -194,5 +196,5 @@ class Accepted(WalkingRows):
         """Propose a step for each word in turn, with the default step size times ``h``."""
         (v, k), slices = self.block.shape, self.block.copies
         length = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
-        accepted = core.walk_accept(**self.arguments(key, statistics), h=length)
+        accepted = core.walk_accept(**self.update_arguments(key, statistics), h=length)
         self.acceptance = accepted[:k].astype(np.float64) * (slices / v)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.posterior import averages_in, has_settled
-from pysgrld.core.draws import at_words
+from pysgrld.core.draws import select_words
 from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
 from pysgrld.evaluate.matching import match
@@ -60,7 +60,7 @@ def read_standing(
             scores.append(scorer.average())
         else:
             key = Key(results.seed, results.chain, results.checkpoint.step)
-            scores.append(scorer.point(key, at_words(results.fitted.current, scorer.words)))
+            scores.append(scorer.point(key, select_words(results.fitted.current, scorer.words)))
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = averages_in(first.checkpoint.arrays).history.tolist()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pysgrld.chain.exact import CHAINS, COST, FEWEST, affordable_sweeps
 from pysgrld.chain.population import REPLICATES
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError
@@ -152,7 +152,7 @@ def estimate(
         iterations = facts.documents / minibatch
         visits = facts.tokens / iterations * options.sweeps
         cells = facts.rows * topics
-        across = facts.rows * padded(topics)
+        across = facts.rows * padded_width(topics)
         seconds = 1e-9 * (visits * TRAINING.visit(topics) + cells * TRAINING.cell) / ranks
         samples = 4 * options.samples * cells
         checkpoints = options.keep * (4 + 8) * across

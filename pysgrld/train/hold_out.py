@@ -17,7 +17,7 @@ from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.choices import HoldOutOptions
 from pysgrld.models.options import as_typed
 from pysgrld.models.protocol import Model
-from pysgrld.types import Int64s, Key, Others, Slicing
+from pysgrld.types import Int64s, Key, PositionsExcept, Slicing
 
 
 class Division(NamedTuple):
@@ -33,7 +33,7 @@ class Division(NamedTuple):
         set.
     """
 
-    train: Others
+    train: PositionsExcept
     held_out: HeldOut | None
     watched: HeldOut | None = None
 
@@ -127,7 +127,7 @@ def divide(
         If no training document would be left, or if none can be held out and nothing else ends the
         run.
     """
-    everything = Others(corpus.documents, np.zeros(0, np.int64))
+    everything = PositionsExcept(corpus.documents, np.zeros(0, np.int64))
     seed, observed = options.seed, options.observed
     train = everything
     if options.observed_corpus is not None and options.held_out_corpus is not None:
@@ -156,7 +156,7 @@ def divide(
             return Division(everything, None, watched)
         ids = choose_documents(corpus.documents, size, Key(seed, 0, 0))
         held_out = model.hold_out(corpus.take(ids), ids, observed, seed)
-        train = Others(corpus.documents, ids)
+        train = PositionsExcept(corpus.documents, ids)
     whole = model.score.whole
     if held_out.dropped:
         reason = "no known word" if whole else "too short to be split"

@@ -13,7 +13,7 @@ from pysgrld.chain.communicator import ALONE, Communicator, Orders
 from pysgrld.chain.exact import ExactStage, follows, plan_in, sweeps_after
 from pysgrld.chain.population import REPLICATES
 from pysgrld.chain.posterior import Settled
-from pysgrld.core.restore import counted
+from pysgrld.core.restore import read_counters
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (
     CheckpointError,
@@ -566,8 +566,10 @@ class Training:
                 self.stage = self._begin_exactly(sweeps=plan.sweeps, start=False)
                 self.stage.restore(checkpoint.arrays, sweeps if isinstance(sweeps, int) else 0)
                 self.keeper.stage = self.stage
-            (tally.train_seconds, tally.wait_seconds, tally.documents, tally.tokens) = counted(
-                checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+            (tally.train_seconds, tally.wait_seconds, tally.documents, tally.tokens) = (
+                read_counters(
+                    checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+                )
             )
         except CheckpointError as error:
             raise CheckpointError(

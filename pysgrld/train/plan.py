@@ -45,7 +45,7 @@ from pysgrld.run.lock import scratch_folder
 from pysgrld.run.machine import RELEASE, allowed_memory
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.request import Request
-from pysgrld.types import Others, WordTotals
+from pysgrld.types import PositionsExcept, WordTotals
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Plan(NamedTuple):
     options: Resolved
     config: dict[str, Any]
     corpus: Corpus
-    train: Others
+    train: PositionsExcept
     held_out: HeldOut | None
     word_counts: WordTotals
     once: SinglePassCorpus | None

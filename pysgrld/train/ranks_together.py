@@ -149,7 +149,7 @@ def begin_together(
         if comm.rank:
             chain.restore(step, arrays)
     elif begins:
-        chain.begin_from(**comm.spread(first and first._asdict()))
+        chain.start_from_topics(**comm.spread(first and first._asdict()))
         chain.bring()
         chain.gather()
 
@@ -197,12 +197,12 @@ class Waiting:
             return None
         self._seen += 1
         if self._seen == 1:
-            self._before = self.comm.figures()
+            self._before = self.comm.metrics()
             return None
         self._seconds += seconds
         if self._seen <= LOOKED_AT:
             return None
-        now, before, ranks = self.comm.figures(), self._before, self.comm.size
+        now, before, ranks = self.comm.metrics(), self._before, self.comm.size
         took = {name: seconds - before[name] for name, seconds in now.items()}
         shared = took["sampling_seconds"] + took["moving_seconds"]
         cost = Cost.measured(ranks, self._seconds, shared, took["exchange_seconds"])

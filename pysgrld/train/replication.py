@@ -164,7 +164,7 @@ def train_replicate(
         if first is None:
             first = clusters_of_topics(stream, options, facts, run_on)
         if first is not None:
-            chain.begin_from(first.topics, first.tokens)
+            chain.start_from_topics(first.topics, first.tokens)
         while chain.step < iterations or not posterior.samples:
             chain.advance()
             if posterior.due:

@@ -203,8 +203,8 @@ class RunWriter:
             "rss_bytes": rss_bytes(),
         }
         scorer = self.posterior.scorer
-        further = {} if scorer is None else scorer.figures()
-        figures = self.chain.figures() | further | self.comm.figures()
+        further = {} if scorer is None else scorer.metrics()
+        figures = self.chain.metrics() | further | self.comm.metrics()
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.write(METRICS, partial(self.backlog.run.append_metrics, record))
         self.backlog.set_status("running", step=self.step)
@@ -255,7 +255,7 @@ class RunWriter:
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
     """Convert a sample to its stored form, with topics as token counts if possible."""
-    law = chain.law()
+    law = chain.topic_conditional()
     counts = law and as_counts(law, *sample[PHI].shape)
     if counts is None:
         return sample

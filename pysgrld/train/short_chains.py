@@ -22,7 +22,7 @@ import numpy as np
 
 from pysgrld.chain.clusters import cluster_means, cluster_seconds
 from pysgrld.chain.protocol import Chain
-from pysgrld.core.draws import weights_of
+from pysgrld.core.draws import sampling_weights
 from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -47,7 +47,7 @@ _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
 class FirstTopics(NamedTuple):
-    """Initial topics of a chain, in the form that `Chain.begin_from` takes.
+    """Initial topics of a chain, in the form that `Chain.start_from_topics` takes.
 
     Attributes
     ----------
@@ -297,7 +297,7 @@ class ShortChain:
             self.run_on.waiting()
             chain.advance()
             if 4 * t > 3 * self.iterations and (self.iterations - t) % _BETWEEN == 0:
-                self._sums += weights_of(chain.draw())[:, : self.k].T
+                self._sums += sampling_weights(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
                 slow = seconds  # This is the time of the first iteration, which is slower.

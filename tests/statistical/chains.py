@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.core import core, padded
-from pysgrld.samplers.log_rows import LogWarmUp, log_sums, shapes, transition
-from pysgrld.samplers.rows import WarmUp, drawn
+from pysgrld.core import core, padded_width
+from pysgrld.samplers.log_rows import LogWarmUp, cir_transition, gamma_shapes, log_sums
+from pysgrld.samplers.rows import WarmUp, draw_initial_rows
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Block, Key
@@ -69,7 +69,7 @@ class Corpora:
         self.z = np.full(words.size, -1, np.int32)
         n = np.tile(lengths, self.copies)
         self.indptr = np.concatenate(([0], np.cumsum(n))).astype(np.int64)
-        self.columns = padded(2 * self.copies)
+        self.columns = padded_width(2 * self.copies)
 
     def block(self, eta: float) -> Block:
         shape = (self.v, 2 * self.copies)
@@ -125,11 +125,11 @@ class Corpora:
 
 def state_of(form, kind, key, block):
     """A state of a sampler that has both forms, in the one that is asked for whatever eta is."""
-    arrays = drawn(key, block, 1)
+    arrays = draw_initial_rows(key, block, 1)
     if form == "rows":
-        return kind.after(WarmUp(block, 1, **arrays))
+        return kind.from_warm_up(WarmUp(block, 1, **arrays))
     g = np.maximum(arrays["g"][:, : block.shape[1]], np.finfo(np.float32).tiny)
-    return kind.logs.after(LogWarmUp(block, 1, log_g=np.log(g.astype(np.float64))))
+    return kind.logs.from_warm_up(LogWarmUp(block, 1, log_g=np.log(g.astype(np.float64))))
 
 
 def refresh_scale(key, state, found):
@@ -139,9 +139,9 @@ def refresh_scale(key, state, found):
     on (phi, z): without it s_k remembers earlier counts. On real corpora the effect is of relative
     order 1/sqrt(N_k) and invisible; the exactness tests need it.
     """
-    total = shapes(found, state.block).sum(axis=0, keepdims=True)
+    total = gamma_shapes(found, state.block).sum(axis=0, keepdims=True)
     log_s = np.zeros_like(total)
-    transition(key, log_s, total, stream=state.block.stream + 128, h=np.inf, threads=1)
+    cir_transition(key, log_s, total, stream=state.block.stream + 128, h=np.inf, threads=1)
     state.log_g = state.log_g - log_sums(state.log_g) + log_s
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 WORK = core.Workspace()
 
@@ -15,7 +15,7 @@ WORK = core.Workspace()
 def rows(matrix):
     """Topics (V, K) as the kernel reads them."""
     matrix = np.asarray(matrix)
-    out = core.zeros(len(matrix), padded(matrix.shape[1]), "float32")
+    out = core.zeros(len(matrix), padded_width(matrix.shape[1]), "float32")
     out[:, : matrix.shape[1]] = matrix
     return out
 
@@ -27,7 +27,7 @@ def packed(parts):
 
 def unpacked(wide, layers):
     """The same backwards, in double."""
-    starts = np.cumsum([0] + [padded(k) for k in layers])
+    starts = np.cumsum([0] + [padded_width(k) for k in layers])
     return [wide[:, s : s + k].astype(float) for s, k in zip(starts, layers, strict=False)]
 
 

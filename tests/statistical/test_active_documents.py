@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 pytestmark = pytest.mark.statistical
 
@@ -17,7 +17,7 @@ HEAVY = np.array([0, 17, 40, 129, 143])
 
 def phi_rows() -> np.ndarray:
     """Three words over the topics, (3, Kp); rows need not sum to one."""
-    phi = np.zeros((3, padded(TOPICS)), np.float32)
+    phi = np.zeros((3, padded_width(TOPICS)), np.float32)
     phi[:, :TOPICS] = 1e-3 / TOPICS
     phi[:, HEAVY] = np.random.default_rng(3).dirichlet(np.ones(5), 3) * 0.3
     return phi

@@ -15,7 +15,7 @@ from statistical.deep_chains import compressed, packed, unpacked
 from statistical.test_deep_geweke import V, functions, topics
 from trial_counts import counts
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models.dlda import documents as dlda
 from pysgrld.samplers.gibbs import Conjugate
 from pysgrld.samplers.shapes import ConjugateShapes, ShapesSettings
@@ -61,13 +61,13 @@ class Copies:
             for j, (v, k) in enumerate(zip((V, *layers), layers, strict=False))
         ]
         self.phi = phi
-        self.states = [Conjugate.start(Key(1, 0, 0), b, 1).after_warm_up() for b in self.blocks]
+        self.states = [Conjugate.start(Key(1, 0, 0), b, 1).end_warm_up() for b in self.blocks]
         shapes = Block(
             "r", "positive", (1, layers[-1]), 1.0, 40, 0.0, hyper=(1.0, E1, F1, E2, F2)
         )._replace(settings=ShapesSettings())
         self.r, self.documents = [], []
         for i in range(self.number):
-            own = ConjugateShapes.start(Key(1, i, 0), shapes, 1).after_warm_up()
+            own = ConjugateShapes.start(Key(1, i, 0), shapes, 1).end_warm_up()
             own.r[: layers[-1]] = r[i]
             own.gamma0[:], own.c0[:] = gamma0[i], c0[i]
             self.r.append(own)
@@ -142,7 +142,7 @@ class Copies:
         """Topics of all copies, given their counts, [layer][copy]."""
         for j, (block, own) in enumerate(zip(self.blocks, counts, strict=True)):
             v, columns = block.shape
-            wide = np.zeros((v, padded(columns)), np.int64)
+            wide = np.zeros((v, padded_width(columns)), np.int64)
             wide[:, :columns] = np.concatenate(own, axis=1)
             found = Counts(np.arange(v, dtype=np.int32), wide, 1.0)
             self.states[j].step(Key(1, 0, t), found, 1.0)

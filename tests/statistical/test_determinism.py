@@ -62,14 +62,14 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
         sparse=True,
         settings=SETTINGS.get(form),
     )
-    state = sampler.start(Key(seed, chain, 0), block, threads).after_warm_up()
+    state = sampler.start(Key(seed, chain, 0), block, threads).end_warm_up()
     documents = documents_of(threads)
     stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
     step = 0.3 if sampler.relative else 0.003
     for t in range(5):
         if t == stop:
             kept = {name: array.copy() for name, array in state.arrays().items()}
-            state = sampler.restored(block, kept, threads)
+            state = sampler.from_checkpoint(block, kept, threads)
             documents = documents_of(threads)
             stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
         key, batch = Key(seed, chain, t), stream.minibatch(t)
@@ -97,7 +97,7 @@ def test_gibbs_draw_does_not_depend_on_where_it_starts(form):
     found = Counts(np.arange(V, dtype=np.int32), counts, 1.0)
     drawn = []
     for seed in (1, 2):
-        state = SAMPLERS["gibbs"].start(Key(seed, 0, 0), block, 1).after_warm_up()
+        state = SAMPLERS["gibbs"].start(Key(seed, 0, 0), block, 1).end_warm_up()
         state.step(Key(5, 0, 3), found, 0.1)
         drawn.append(bytes_of(state))
     assert drawn[0] == drawn[1]

@@ -60,10 +60,10 @@ def test_kept_topics_are_drawn_given_the_counts():
         np.array([[4.0, 0], [1, 9], [0, 2]]),
         4000,
     )
-    state = SAMPLERS["cgs"].start(Key(1, 0, 0), block, 1).after_warm_up()
+    state = SAMPLERS["cgs"].start(Key(1, 0, 0), block, 1).end_warm_up()
     state.g[:, :2] = n + 0.5
     state.sums[:2] = state.g[:, :2].sum(axis=0)
-    draws = np.array([state.drawn(Key(1, 0, t))[:, :2] for t in range(times)], float)
+    draws = np.array([state.draw_rows(Key(1, 0, t))[:, :2] for t in range(times)], float)
     a = n + 0.5
     s = a.sum(axis=0)
     for w in range(3):

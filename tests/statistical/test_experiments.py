@@ -8,7 +8,7 @@ from oracles.judge import Z, z_mean
 from scipy import special, stats
 
 from pysgrld.experiments import mld_noise, mld_tv, sam_order, scir_bias, scir_synthetic, sgrld_fig1
-from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.rows import draw_initial_rows
 from pysgrld.samplers.targets import simplex
 from pysgrld.samplers.targets.sphere import sample
 from pysgrld.types import Block, Key
@@ -201,7 +201,7 @@ def test_scir_has_no_bias_on_a_sparse_target(by_minibatch):
 
 def dirichlet_rows(trials, seed=1):
     """Rows whose columns are exact draws of the posterior, far tails cut at float32's least."""
-    state = drawn(Key(0, 0, 0), Block("omega", "simplex", (11, trials), 0.1, 0, 0.0), 1)
+    state = draw_initial_rows(Key(0, 0, 0), Block("omega", "simplex", (11, trials), 0.1, 0, 0.0), 1)
     rng, a = np.random.default_rng(seed), (np.array(mld_tv.COUNTS) + 0.1)[:, None]
     log_g = np.log(rng.gamma(a + 1, size=(11, trials))) + np.log(rng.random((11, trials))) / a
     state["g"][:, :trials] = np.maximum(np.exp(log_g), 1e-37)

@@ -45,7 +45,7 @@ def place(system, u):
 def root(system, u):
     """B with B B' = G^-1, column by column."""
     p = place(system, u)
-    return np.array([system.spread(p, TARGET, e) for e in np.eye(len(u))]).T
+    return np.array([system.multiply_noise(p, TARGET, e) for e in np.eye(len(u))]).T
 
 
 def test_log_density_is_that_of_the_posterior_in_these_coordinates(system):
@@ -98,7 +98,7 @@ def test_metric_is_the_one_of_the_paper_and_its_root_that_of_its_inverse(system)
     constants = []
     for u in points(system):
         p, m = place(system, u), len(u)
-        if system.folded:
+        if system.is_reflected:
             exact = np.diag(1 / p.u)
         elif not system.reduced:
             exact = np.diag(np.exp(p.u))
@@ -126,7 +126,7 @@ def test_density_of_a_proposal_is_that_of_what_is_proposed(system, riemannian):
         here = system.place(u[[origin]], TARGET, h, riemannian)
         b = root(system, u[origin]) if riemannian else np.eye(len(u[origin]))
         covariance = 2 * 0.05 * b @ b.T
-        if system.folded:
+        if system.is_reflected:
             s = np.sqrt(np.diag(covariance))
             parts = [stats.norm.pdf(sign * u[to], here.mean[0], s) for sign in (1, -1)]
             exact = np.log(parts[0] + parts[1]).sum()

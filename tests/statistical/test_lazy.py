@@ -13,7 +13,7 @@ from oracles.judge import KS, Z, ks_two, z_mean, z_two
 from trial_counts import counts
 
 from pysgrld import LDA
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -69,7 +69,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
         "scale-weight": (0.5, 21.0, 0.7),
     }
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    options = LDAOptions.of(settings, ScirSettings.of(settings))
+    options = LDAOptions.of(settings, ScirSettings.from_values(settings))
     stream = Epochs.of(options, nobody, np.arange(1))
     chain = model_of("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []
@@ -78,7 +78,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
         chain.read[key.step] = chain.states["phi"].g[batch.words, :k].astype(np.float64)
         if lazy == "on" and (chain.states["phi"].sums[:k] < _lazy.DENSE).any():
             chain.dense.append(key.step)
-        counts = np.zeros((len(batch.words), padded(k)), np.int64)
+        counts = np.zeros((len(batch.words), padded_width(k)), np.int64)
         said = SCRIPT[key.step % len(SCRIPT)]
         counts[:, :k] = np.array([said[w] for w in batch.words])[:, None]
         return {"phi": Counts(batch.words, counts, FACTOR)}
@@ -223,7 +223,7 @@ def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
     Red with: rows as they were last drawn; eta left out.
     """
     chain = advance(chain_of("on"), 9)
-    total = np.zeros((V, padded(K)))
+    total = np.zeros((V, padded_width(K)))
     chain.add_to({"phi": total})
     drawn = now(chain) / chain.states["phi"].sums[:K]
     for w in range(V):
@@ -264,7 +264,7 @@ def test_looking_often_or_never_leaves_the_same_state(busy):
         advance(often, 1)
         often.draw()
         often.draw(np.array([0, 4], np.int32))
-        often.add_to({"phi": np.zeros((V, padded(40)))})
+        often.add_to({"phi": np.zeros((V, padded_width(40)))})
     assert state_bytes(often) == state_bytes(advance(never, 12))
 
 

@@ -15,14 +15,14 @@ from scipy import special, stats
 from trial_counts import counts
 
 from pysgrld import LDA
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.options.priors import ETA
-from pysgrld.samplers.concentration import GivenCounts, GivenTopics, sliced
+from pysgrld.samplers.concentration import GivenCounts, GivenTopics, slice_sample
 from pysgrld.samplers.gibbs import Conjugate, Mean
 from pysgrld.samplers.log_rows import FLOAT_ETA
-from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.rows import draw_initial_rows
 from pysgrld.samplers.shapes import ConjugateShapes, ShapesSettings
 from pysgrld.types import Block, Documents, Key, Minibatch
 
@@ -86,13 +86,13 @@ def moved(seed, collapsed):
     prior = Block(
         "alpha", "positive", (1, K), SHAPE * K, 4, 0.0, (RATE,), settings=ShapesSettings()
     )
-    shapes = ConjugateShapes.start(key, prior, 1).after_warm_up()
+    shapes = ConjugateShapes.start(key, prior, 1).end_warm_up()
     shapes.r[:K] = alpha
     learned = GivenCounts.start(
         key, Block("eta", "concentration", (1, 1), eta, 8, 0.0, hyper=(float(V), float(K))), 1
     )
     kind = Mean if collapsed else Conjugate
-    topics = kind(block, 1, **drawn(key, block, 1))
+    topics = kind(block, 1, **draw_initial_rows(key, block, 1))
     phi, z, x = document_words(rng, alpha, eta)
     lengths = np.cumsum(LENGTHS)[:-1]
     for t in range(ITERATIONS):
@@ -106,7 +106,7 @@ def moved(seed, collapsed):
         documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
         documents.arrays()["z"][:] = tokens
         key = Key(seed, 0, t)
-        draw = {"phi": core.zeros(V, padded(K), "float32"), "alpha": shapes.rows()}
+        draw = {"phi": core.zeros(V, padded_width(K), "float32"), "alpha": shapes.rows()}
         draw["phi"][:, :K] = np.maximum(phi.T, core.PHI_FLOOR)
         found = documents.visit(key, draw | {"eta": learned.rows()}, batch)
         learned.step(key, found["phi"], 0.0)
@@ -245,7 +245,7 @@ def test_slices_keep_a_law_with_bounds_and_two_modes():
     weights = np.array([np.exp(log_density(x)) for x in grid])
     cdf = np.cumsum(weights) / weights.sum()
     start = np.interp(rng.random(8000), cdf, grid)
-    found = [sliced(log_density, x, -1.0, 1.0, rng.random(100)) for x in start]
+    found = [slice_sample(log_density, x, -1.0, 1.0, rng.random(100)) for x in start]
     assert ks(found, lambda x: np.interp(x, grid, cdf)) < KS
     assert abs(z_mean(found - start, 0.0)) < Z
     assert (np.abs(found) <= 1.0).all()

@@ -9,7 +9,7 @@ from oracles.judge import KS, Z, ks, z_mean
 from oracles.simplex import cir_cdf
 from scipy import special
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.samplers.log_rows import LogWarmUp
 from pysgrld.samplers.rows import WarmUp
 from pysgrld.samplers.scir import Cir, LogCir, ScirSettings
@@ -28,7 +28,7 @@ class Topics:
         self.block = Block(
             "phi", "simplex", (len(g), K), eta, 0, 0.0, settings=ScirSettings("natural")
         )
-        wide = np.zeros((len(g), padded(K)), np.int64)
+        wide = np.zeros((len(g), padded_width(K)), np.int64)
         wide[:, :K] = np.array(counts)[:, None]
         self.counts = Counts(np.arange(len(g), dtype=np.int32), wide, 1.0)
         self.form, self.start = form, np.array(g, np.float64)
@@ -38,7 +38,7 @@ class Topics:
         if self.form == "log":
             self.state = LogCir(self.block, 1, log_g=np.tile(np.log(self.start)[:, None], K))
             return
-        g = core.zeros(len(self.start), padded(K), "float32")
+        g = core.zeros(len(self.start), padded_width(K), "float32")
         g[:, :K] = self.start[:, None]
         self.state = Cir(self.block, 1, g=g, sums=g.sum(axis=0, dtype=np.float64))
 
@@ -48,7 +48,7 @@ class Topics:
     def settle(self, block):
         """End a warm-up of the same arrays."""
         warm, then = (LogWarmUp, LogCir) if self.form == "log" else (WarmUp, Cir)
-        self.state = warm(block, 1, then, **self.state.arrays()).after_warm_up()
+        self.state = warm(block, 1, then, **self.state.arrays()).end_warm_up()
 
     @property
     def g(self):

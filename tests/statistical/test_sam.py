@@ -13,7 +13,7 @@ from oracles.judge import KS, Z, ks, z_mean, z_two
 from scipy import stats
 from trial_counts import counts
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
@@ -31,7 +31,7 @@ CHARTS = ["root", "flat"]
 
 def wide(matrix):
     """Columns padded with zeros to a multiple of 16, in double."""
-    out = core.zeros(len(matrix), padded(matrix.shape[1]), "float64")
+    out = core.zeros(len(matrix), padded_width(matrix.shape[1]), "float64")
     out[:, : matrix.shape[1]] = matrix
     return out
 
@@ -63,7 +63,8 @@ def proportions(chart, k, kappa, alpha, length, start, *, trajectories=60, leaps
     beta, v = unit(rng.normal(size=(7, k)) + 0.4), unit(rng.normal(size=7) + 0.4)
     n = len(start)
     products = Products(
-        wide(np.pad(beta.T @ beta, ((0, padded(k) - k), (0, 0)))), wide(np.tile(v @ beta, (n, 1)))
+        wide(np.pad(beta.T @ beta, ((0, padded_width(k) - k), (0, 0)))),
+        wide(np.tile(v @ beta, (n, 1))),
     )
     theta = wide(start)
     law = Walk(k, kappa, alpha, chart, trajectories, 1, leaps)
@@ -144,7 +145,7 @@ def slopes(algo, size, **given):
         documents.length[:] = 0.05  # it is adapted by what every minibatch accepts
         potential = documents.visit(Key(1, 0, 3), {}, batch_of(counts, ids, 6 / size))["phi"]
         noise = chosen.settings.noise_estimate == "on"
-        found.append(potential.drawn(Key(1, 0, 3), 0, wide(x), noise=noise))
+        found.append(potential.sample_and_evaluate(Key(1, 0, 3), 0, wide(x), noise=noise))
     return found, x
 
 
@@ -187,8 +188,8 @@ def test_the_mean_direction_is_integrated_out(k):
     law = options(2, 4, topics=k, kappa=9.0, kappa0=2.5, sigma=3.5)
     documents = SphericalDocuments(law, np.ones(2), m, 1)
     potential = documents.visit(Key(1, 0, 0), {}, batch_of(np.ones((1, 2), int), (), 1.0))["phi"]
-    potential.samples = np.zeros((0, 1, padded(k)), np.float32)
-    found = potential.at(wide(beta))
+    potential.samples = np.zeros((0, 1, padded_width(k)), np.float32)
+    found = potential.evaluate(wide(beta))
     assert found.energy == pytest.approx(-np.log(joint), abs=1e-9)
 
 
@@ -425,4 +426,4 @@ def test_importance_sampling_has_the_density_of_a_document(kappa):
     assert abs(z_mean(np.exp(logs - truth), 1.0)) < Z
     assert np.std(logs) < 0.3
     scorer.update(Key(7, 0, 5), draw)
-    assert scorer.figures()["log_perplexity_importance"] == pytest.approx(-truth, abs=0.1)
+    assert scorer.metrics()["log_perplexity_importance"] == pytest.approx(-truth, abs=0.1)

@@ -21,7 +21,7 @@ from pysgrld.options.option import Facts
 from pysgrld.samplers import lazy_rows
 from pysgrld.samplers.gibbs import Conjugate
 from pysgrld.samplers.scir import Cir
-from pysgrld.samplers.seeds import with_seeds
+from pysgrld.samplers.seeds import add_seed_counts
 from pysgrld.types import UNIT, Documents, Key, Seeds
 
 pytestmark = pytest.mark.statistical
@@ -44,7 +44,7 @@ def moved(form, kind, h, iterations, burn_in, *, unit, refresh, times=1.0):
         found = corpora.sample(key, state.rows())
         if unit > 1:
             found = found._replace(counts=found.counts * unit, factor=found.factor / unit)
-        found = with_seeds(found, seeds, whole_tokens=unit == 1)
+        found = add_seed_counts(found, seeds, whole_tokens=unit == 1)
         if refresh:
             refresh_scale(key, state, found)
         state.step(key, found, h)

@@ -9,7 +9,7 @@ from oracles import deep
 from oracles.judge import KS, Z, ks, z_mean, z_variance
 from scipy import special
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.samplers.shapes import ConjugateShapes, Shapes, ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key
@@ -20,7 +20,7 @@ K, X, Q, C0, SHARE = 20_000, 7, 5.0, 1.0, 0.2  # SHARE is gamma0 / K
 
 
 def statistics(x, rate, factor=1.0):
-    wide = np.zeros((1, padded(len(x))), np.int64)
+    wide = np.zeros((1, padded_width(len(x))), np.int64)
     wide[0, : len(x)] = x
     return Counts(np.zeros(1, np.int32), wide, factor, 0.0, rate)
 
@@ -51,7 +51,7 @@ def test_one_langevin_step_has_the_mean_and_variance_of_the_formula():
 
     Red with: gamma0 for gamma0 / K; c0 left out of the rate.
     """
-    state = many(1.5).after_warm_up()
+    state = many(1.5).end_warm_up()
     state.step(Key(1, 0, 0), statistics(np.zeros(K), 2.0), 1e-12)
     assert state.m.tolist() == [2.0]
     state.step(Key(1, 0, 1), statistics(np.full(K, 28), Q, 0.25), 0.02)
@@ -64,7 +64,7 @@ def test_one_langevin_step_has_the_mean_and_variance_of_the_formula():
 
 
 def test_langevin_steps_stay_positive_and_fold_at_zero():
-    state = many(1e-3).after_warm_up()
+    state = many(1e-3).end_warm_up()
     state.step(Key(1, 0, 0), statistics(np.zeros(K), Q), 0.5)
     pace = 0.1
     z = np.random.default_rng(1).standard_normal(200_000)
@@ -78,7 +78,7 @@ def test_stationary_law_is_gamma_within_two_percent():
     """X = 7, Q = 5, eps = .01: mean 1.2, variance .2. Red with: noise variance 2.1 eps; c0 left
     out of the rate; gamma0 for gamma0 / K.
     """
-    state = many(np.random.default_rng(1).gamma(7.2, 1 / 6, K)).after_warm_up()
+    state = many(np.random.default_rng(1).gamma(7.2, 1 / 6, K)).end_warm_up()
     found = statistics(np.full(K, X), Q)
     means, squares = [], []
     for t in range(600):
@@ -113,7 +113,7 @@ def test_conjugate_draws_have_their_conditional_laws_and_are_independent():
     start = np.array([0.4, 2.1])
     drawn = np.empty((n, 4))
     for t in range(n):
-        state = ConjugateShapes.start(Key(1, 0, t), block, 1).after_warm_up()
+        state = ConjugateShapes.start(Key(1, 0, t), block, 1).end_warm_up()
         state.r[:k] = start
         state.step(Key(1, 0, t), statistics(4 * x, q, 0.25), 1.0)
         drawn[t] = state.c0[0], state.gamma0[0], *state.r[:k]
@@ -137,7 +137,7 @@ def test_conjugate_draws_without_any_token_are_the_prior_s():
     block = Block("r", "positive", (1, k), 2.0, 8, 0.0, (1.0, 3.0, 3.0, 2.0, 2.0), settings=OWN)
     found, gamma0 = statistics(np.zeros(k), 0.0), np.empty(n)
     for t in range(n):
-        state = ConjugateShapes.start(Key(1, 0, t), block, 1).after_warm_up()
+        state = ConjugateShapes.start(Key(1, 0, t), block, 1).end_warm_up()
         state.step(Key(1, 0, t), found, 1.0)
         gamma0[t] = state.gamma0[0]
         assert (state.r[:k] > 0).all()

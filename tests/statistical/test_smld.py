@@ -9,7 +9,7 @@ from oracles.judge import KS, Z, ks, z_mean, z_variance
 from oracles.mirrored import gradient, potential, primal
 from scipy import stats
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key
@@ -26,11 +26,11 @@ class Topics:
     def __init__(self, g=PHI, *, topics=100_000, algo="smld", eta=ETA):
         self.k, self.algo = topics, algo
         self.block = Block("phi", "simplex", (len(g), topics), eta, 0, 0.0)
-        wide = core.zeros(len(g), padded(topics), "float32")
+        wide = core.zeros(len(g), padded_width(topics), "float32")
         wide[:, :topics] = np.reshape(g, (len(g), -1))
         rows = {"g": wide, "sums": wide.sum(axis=0, dtype=np.float64)}
-        self.warm = SAMPLERS[algo].restored(self.block, rows, 1, warm=True)
-        self.state = self.warm.after_warm_up()
+        self.warm = SAMPLERS[algo].from_checkpoint(self.block, rows, 1, warm=True)
+        self.state = self.warm.end_warm_up()
 
     def set_y(self, y):
         """Dual coordinates (V,) of all topics, whatever the sums are."""
@@ -42,7 +42,7 @@ class Topics:
 
     def step(self, counts, h, t=0, *, rows=None, factor=1.0):
         rows = np.arange(len(self.state.y)) if rows is None else rows
-        wide = np.zeros((len(rows), padded(self.k)), np.int64)
+        wide = np.zeros((len(rows), padded_width(self.k)), np.int64)
         wide[:, : self.k] = np.asarray(counts)[:, None]
         found = Counts(np.asarray(rows, np.int32), wide, factor)
         self.state.step(Key(1, 0, t), found, h)

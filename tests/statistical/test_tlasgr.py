@@ -8,7 +8,7 @@ import pytest
 from oracles import deep
 from oracles.judge import KS, Z, ks_two, z_mean, z_variance
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.samplers.tlasgr import ScaledSettings
@@ -28,15 +28,15 @@ class Topics:
         self.k = topics
         settings = ScaledSettings("clip" if clip else "reflect")
         self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0, settings=settings)
-        g = core.zeros(len(phi), padded(topics), "float32")
+        g = core.zeros(len(phi), padded_width(topics), "float32")
         g[:, :topics] = np.reshape(phi, (len(phi), -1))
         rows = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
-        self.state = SAMPLERS[algo].restored(self.block, rows, 1, warm=True).after_warm_up()
+        self.state = SAMPLERS[algo].from_checkpoint(self.block, rows, 1, warm=True).end_warm_up()
 
     def step(self, counts, h, t=0, *, rows=None, factor=1.0, level=0.0):
         """Counts (V,) of all topics, or (V, K)."""
         rows = np.arange(len(self.state.g)) if rows is None else rows
-        wide = np.zeros((len(rows), padded(self.k)), np.int64)
+        wide = np.zeros((len(rows), padded_width(self.k)), np.int64)
         wide[:, : self.k] = counts if np.ndim(counts) != 1 else np.asarray(counts)[:, None]
         found = Counts(np.asarray(rows, np.int32), wide, factor, level)
         self.state.step(Key(1, 0, t), found, h)

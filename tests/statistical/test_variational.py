@@ -9,7 +9,7 @@ from oracles import variational
 from scipy.special import digamma
 from sklearn.decomposition import LatentDirichletAllocation
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.draws import WEIGHTS
 from pysgrld.evaluate import Visiting
 from pysgrld.models.lda import mean_field
@@ -18,7 +18,7 @@ from pysgrld.models.lda.reader import MeanFieldReader
 from pysgrld.models.token_reader import GibbsReader
 from pysgrld.samplers.state import Counts
 from pysgrld.samplers.variational import Dirichlets
-from pysgrld.types import UNIT, Block, Documents, Key, Minibatch, Scored
+from pysgrld.types import UNIT, Block, Documents, HeldOutCounts, Key, Minibatch
 
 V, K, D, ALPHA, ETA = 60, 7, 40, 0.15, 0.05
 NO_KEY = Key(1, 0, 0)
@@ -52,7 +52,7 @@ def minibatch(counts, scale=1.0):
 def state_of(lam):
     """The sampler's state that has these parameters, (K, V)."""
     k, v = lam.shape
-    g = core.zeros(v, padded(k), "float32")
+    g = core.zeros(v, padded_width(k), "float32")
     g[:, :k] = lam.T
     block = Block("phi", "simplex", (v, k), ETA, 0, 0.0)
     return Dirichlets(block, 1, g=g, sums=g.sum(axis=0, dtype=np.float64))
@@ -165,7 +165,7 @@ def test_the_bound_never_decreases():
     counts, lam = table(), start()
     batch = minibatch(counts)
     documents = Documents(batch.indptr, batch.indices, batch.counts)
-    state, gamma = state_of(lam), core.zeros(D, padded(K), "float32")
+    state, gamma = state_of(lam), core.zeros(D, padded_width(K), "float32")
     gamma[:, :K] = 1.0
     bounds, work = [], core.Workspace()
     for _ in range(150):
@@ -261,7 +261,7 @@ def test_predictions_are_products_of_means():
     parts = {"phi": state.rows(), WEIGHTS: state.weights()}
     documents = Documents(batch.indptr, batch.indices, batch.counts)
     reader = MeanFieldReader(K, ALPHA, documents, np.arange(len(documents)), 1)
-    scored = Scored(
+    scored = HeldOutCounts(
         np.arange(0, 3 * D + 1, 3),
         np.tile([0, 7, 59], D).astype(np.int32),
         np.ones(3 * D, np.int32),
@@ -285,7 +285,7 @@ def test_hybrid_documents_with_sure_topics_are_gibbs_documents_of_those_topics()
     phi = np.random.default_rng(5).dirichlet(np.full(V, 0.3), K) + 1e-4
     phi /= phi.sum(axis=1, keepdims=True)
     own_weights = state_of(1e6 * phi).weights()
-    plain = core.zeros(V, padded(K), "float32")
+    plain = core.zeros(V, padded_width(K), "float32")
     plain[:, :K] = phi.T
     found = []
     for parts in ({WEIGHTS: own_weights}, {"phi": plain}):

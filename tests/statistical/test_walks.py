@@ -10,7 +10,7 @@ import pytest
 from oracles.judge import P, Z, uniform_p, z_two
 from scipy import stats
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.dtm.declared import MODEL
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -56,7 +56,7 @@ class Topics:
         """Step by counts (V, T) of all topics, or (V, T, K)."""
         counts = np.asarray(counts)
         rows = len(self.state.b)
-        wide = np.zeros((rows, padded(self.k)), np.int64)
+        wide = np.zeros((rows, padded_width(self.k)), np.int64)
         wide[:, : self.k] = counts.reshape(rows, -1)
         used = np.flatnonzero(wide.any(axis=1)).astype(np.int32)
         self.t += 1
@@ -113,7 +113,7 @@ def test_steps_by_minibatches_come_close_to_the_posterior():
     topics = Topics("sgld")
     for _ in range(40):
         topics.step(COUNTS.T, 0.3)
-    topics.state = topics.state.after_warm_up()
+    topics.state = topics.state.end_warm_up()
     for _ in range(120):
         topics.step(COUNTS.T, 0.05)
     exact = exact_moments(COUNTS)
@@ -132,7 +132,7 @@ def test_a_step_is_exact_where_only_the_walk_says_what_words_are(h):
     """
     rng = np.random.default_rng(5)
     topics = Topics("sgld", words=3)
-    topics.state = topics.state.after_warm_up()
+    topics.state = topics.state.end_warm_up()
     b = np.cumsum(
         rng.standard_normal((3, 3, topics.k)) * np.array([SPREAD, DRIFT, DRIFT])[:, None], axis=1
     )
@@ -204,7 +204,7 @@ def stepped(base, times, h, *, topics, steps, seed):
         some = Topics("sgld", topics=topics)
         for stage in range(steps):
             if stage == 60:
-                some.state = some.state.after_warm_up()
+                some.state = some.state.end_warm_up()
             counts = base.T[:, :, None] + np.zeros((2, 3, some.k), np.int64)
             some.step(times * rng.poisson(counts / times) if noisy else counts, h)
         found.append(logits(some))

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.evaluate import Completion
 from pysgrld.evaluate.held_out import split
 from pysgrld.models.lda.reader import lda_readers
@@ -369,7 +369,7 @@ def test_theta_has_the_prior_that_a_peer_has_learned(module):
     assert judge.point(scoring.Found(topics, 0.1)) == ours
     assert judge.point(scoring.Found(topics, np.array([0.1, 0.1]))) == ours
     expected = Completion(held_out, lda_readers(2, 0.1), 1)
-    phi = core.zeros(6, padded(2), "float32")
+    phi = core.zeros(6, padded_width(2), "float32")
     phi[:, :2] = topics.T
     assert ours == pytest.approx(float(expected.point(Key(0, 0, 0), {"phi": phi})), rel=1e-6)
     # word 0 is a sixth of the tokens: the first topic alone is a bad model

@@ -256,11 +256,11 @@ def test_lazy_rows_are_all_stepped_while_a_topic_is_below_a_thousand(least, all_
     """Below it their sums are known to three per cent only."""
     settings = ScirSettings(lazy="on")
     state = SAMPLERS["scir"].start(KEY, block(50, sparse=True, settings=settings), 1)
-    state = state.after_warm_up()
+    state = state.end_warm_up()
     state.sums[:3] = (least, 5000.0, 5000.0)
     state.now += 1.0
     state.catch_up(Key(1, 0, 1), np.array([4], np.int32))
-    assert (state.waited() == 0).sum() == (50 if all_rows else 1)
+    assert (state.missed_step_sizes() == 0).sum() == (50 if all_rows else 1)
 
 
 def test_a_chain_begins_with_a_hundredth_of_a_seeded_word_in_other_topics():
@@ -276,7 +276,7 @@ def test_topics_of_the_natural_rate_begin_at_their_scale():
     """V eta. Red with: sums of before."""
     settings = ScirSettings("natural")
     state = SAMPLERS["scir"].start(KEY, block(400)._replace(settings=settings), 1)
-    state = state.after_warm_up()
+    state = state.end_warm_up()
     np.testing.assert_allclose(state.sums[:3], state.g[:, :3].sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(state.sums[:3], 400 * 0.05, rtol=1e-6)
 
@@ -293,7 +293,7 @@ def test_a_step_of_tlasgr_goes_at_most_1_9_of_the_way(h, goes, monkeypatch):
     """Beyond 2 it would diverge. Of a topic whose counts are all its scale, h is what it goes of it."""
     asked = {}
     monkeypatch.setattr(core, "simplex_tlasgr", lambda **given: asked.update(given))
-    state = SAMPLERS["tlasgr"].start(KEY, block(40, 1), 1).after_warm_up()
+    state = SAMPLERS["tlasgr"].start(KEY, block(40, 1), 1).end_warm_up()
     counts = np.zeros((1, 16), np.int64)
     counts[0, 0] = 2
     state.step(Key(1, 0, 5), Counts(np.zeros(1, np.int32), counts, 1.0, 2.0), h)
@@ -322,7 +322,7 @@ def test_accepted_steps_of_words_that_walk_are_shorter_for_more_slices(slices, l
 
 def test_words_that_another_chain_did_not_have_begin_with_half_a_count():
     state = SAMPLERS["mala"].start(KEY, walks(1), 1)
-    state.begin_from(KEY, np.array([[7.5, 1.0], [0.5, 1.0]]))
+    state.start_from_counts(KEY, np.array([[7.5, 1.0], [0.5, 1.0]]))
     phi = state.rows()[:, :2]
     np.testing.assert_allclose(phi[:, 0] / phi[-1, 0], [16.0, 2.0, 1, 1, 1, 1], rtol=1e-5)
 

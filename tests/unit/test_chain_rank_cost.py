@@ -62,7 +62,7 @@ class Members(Communicator):
     def __init__(self, size, shared, exchange):
         self.size, self.each, self.looked = size, (shared, exchange), 0
 
-    def figures(self):
+    def metrics(self):
         shared, exchange = (x * self.looked for x in self.each)
         found = {"sampling_seconds": 0.75 * shared, "moving_seconds": 0.25 * shared}
         return {"ranks": self.size, "exchange_seconds": exchange} | found

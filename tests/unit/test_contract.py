@@ -139,7 +139,7 @@ def test_looking_does_not_change_the_chain(name, algo):
     looked, left = (advanced(started(name, algo), 3) for _ in range(2))
     looked.chain.draw()
     looked.chain.sample()
-    looked.chain.figures()
+    looked.chain.metrics()
     looked.point()
     assert state(looked) == state(left)
 

@@ -11,7 +11,7 @@ from oracles import tiny_lda
 from oracles.completion import theta_hat
 from oracles.judge import Z
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.evaluate import Completion, HeldOut, pair
 from pysgrld.evaluate.held_out import split
 from pysgrld.evaluate.score import pooled
@@ -40,9 +40,9 @@ def held_out():
 
 def topics(seed=0, v=V, k=K):
     rng = np.random.default_rng(seed)
-    phi = np.zeros((v, padded(k)), np.float32)
+    phi = np.zeros((v, padded_width(k)), np.float32)
     phi[:, :k] = rng.dirichlet(np.full(v, 0.3), k).T
-    return np.maximum(phi, core.PHI_FLOOR * (np.arange(padded(k)) < k)).astype(np.float32)
+    return np.maximum(phi, core.PHI_FLOOR * (np.arange(padded_width(k)) < k)).astype(np.float32)
 
 
 def completion(held_out, k=K, alpha=0.2, threads=1):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.evaluate import Visiting
 from pysgrld.evaluate.reader import Sweeps, sweeps_of, sweeps_of_new
 from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import lda_readers
-from pysgrld.types import Documents, Key, Scored
+from pysgrld.types import Documents, HeldOutCounts, Key
 
 PURPOSE = core.Purpose
 
@@ -38,7 +38,7 @@ def test_a_document_that_is_too_long_keeps_its_last_sweep():
 
 
 DOCUMENTS = Documents(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.full(3, 4, np.int32))
-SCORED = Scored(np.array([0, 1, 2]), np.array([2, 0], np.int32), np.ones(2, np.int32))
+SCORED = HeldOutCounts(np.array([0, 1, 2]), np.array([2, 0], np.int32), np.ones(2, np.int32))
 DEEP = {"layers": (3,), "link": "counts", "p-prior": (0.01, 0.01), "c-prior": (1.0, 1.0)}
 READERS = {
     "gibbs": lda_readers(3, 0.1),
@@ -48,9 +48,9 @@ READERS = {
 
 
 def draw(seed):
-    phi = core.zeros(3, padded(3), "float32")
+    phi = core.zeros(3, padded_width(3), "float32")
     phi[:, :3] = np.random.default_rng(seed).dirichlet(np.ones(3), 3).T
-    r = np.zeros(padded(3), np.float32)
+    r = np.zeros(padded_width(3), np.float32)
     r[:3] = 0.5
     return {"phi": phi, "r": r, "weights": phi}
 

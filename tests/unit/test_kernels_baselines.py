@@ -8,7 +8,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 WORDS, LENGTHS = 11, [0, 3, 1, 70, 0, 130]
 
@@ -33,10 +33,10 @@ def collapsed(topics, /, steps=(0,), **changed):
         "rows": WORDS,
         "topics": topics,
         "doc_ids": np.arange(len(LENGTHS)),
-        "alpha": np.full((chains, padded(topics)), 0.1, np.float32),
-        "priors": np.full((chains, 1, padded(topics)), 0.05, np.float32),
+        "alpha": np.full((chains, padded_width(topics)), 0.1, np.float32),
+        "priors": np.full((chains, 1, padded_width(topics)), 0.05, np.float32),
         "prior_of": np.zeros(WORDS, np.int32),
-        "mass": np.full((chains, padded(topics)), 0.05 * (WORDS + 4)),
+        "mass": np.full((chains, padded_width(topics)), 0.05 * (WORDS + 4)),
         "sweeps": 3,
         "seed": 1,
         "chain": 0,
@@ -55,7 +55,7 @@ def test_collapsed_counts_are_those_of_the_topics(isa, topics):
     counts, (z,), given = collapsed(topics)
     assert z.min() >= 0
     assert z.max() < topics
-    expected = np.zeros((WORDS, padded(topics)), np.int64)
+    expected = np.zeros((WORDS, padded_width(topics)), np.int64)
     np.add.at(expected, (np.repeat(given["indices"], given["counts"]), z), 1)
     np.testing.assert_array_equal(counts, expected)
 
@@ -65,7 +65,7 @@ def test_collapsed_counts_are_those_of_the_topics(isa, topics):
 def test_collapsed_chains_draw_the_same_together_and_alone(isa, topics, number):
     """Red with: a chain that sees the counts, the prior or the random numbers of another one."""
     steps = [7 * c + 3 for c in range(number)]
-    alpha = np.full((number, padded(topics)), 0.1, np.float32)
+    alpha = np.full((number, padded_width(topics)), 0.1, np.float32)
     alpha += np.arange(number, dtype=np.float32)[:, None]
     counts, found, _ = collapsed(topics, steps=steps, alpha=alpha)
     assert not np.array_equal(found[0], found[1])
@@ -129,9 +129,9 @@ def test_collapsed_refuses_what_it_would_read_beyond(changed, said):
 def mean_field(topics, /, **changed):
     given = documents()
     rng = np.random.default_rng(2)
-    weights = core.zeros(WORDS, padded(topics), "float32")
+    weights = core.zeros(WORDS, padded_width(topics), "float32")
     weights[:, :topics] = rng.gamma(0.5, size=(WORDS, topics)) + 1e-6
-    gamma = core.zeros(len(LENGTHS), padded(topics), "float32")
+    gamma = core.zeros(len(LENGTHS), padded_width(topics), "float32")
     gamma[:, :topics] = 1.0
     arguments = {
         "weights": weights,
@@ -176,9 +176,9 @@ def test_mean_field_refuses_what_it_would_read_beyond(changed, said):
 def mixture(components, /, **changed):
     given = documents()
     rng = np.random.default_rng(3)
-    log_phi = core.zeros(WORDS, padded(components), "float32")
+    log_phi = core.zeros(WORDS, padded_width(components), "float32")
     log_phi[:, :components] = np.log(rng.dirichlet(np.ones(WORDS), components)).T
-    log_weight = np.full(padded(components), -np.inf, np.float32)
+    log_weight = np.full(padded_width(components), -np.inf, np.float32)
     log_weight[:components] = -np.arange(components, dtype=np.float32)
     arguments = {
         "log_phi": log_phi,

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 
 def rows(matrix):
-    out = core.zeros(len(matrix), padded(matrix.shape[1]), "float32")
+    out = core.zeros(len(matrix), padded_width(matrix.shape[1]), "float32")
     out[:, : matrix.shape[1]] = matrix
     return out
 
@@ -231,7 +231,7 @@ def step_of(kernel, v, k, seed=0, **more):
     """One step of random topics: its state afterwards."""
     rng = np.random.default_rng(seed)
     touched = np.arange(0, v, 3, dtype=np.int32)
-    counts = np.zeros((len(touched), padded(k)), np.int64)
+    counts = np.zeros((len(touched), padded_width(k)), np.int64)
     counts[:, :k] = rng.poisson(3, (len(touched), k))
     totals = counts.sum(axis=0)[:k] * 0.5 + 0.1 * v
     how = {
@@ -254,7 +254,7 @@ def step_of(kernel, v, k, seed=0, **more):
         core.simplex_tlasgr(**found, **how | {"steps": 0.3 / totals} | EDGES[kernel] | more)
     else:
         y = rows(np.log(g[:, :k]) - np.log(g[-1, :k]))
-        sums = np.zeros(padded(k))
+        sums = np.zeros(padded_width(k))
         sums[:k] = np.log(np.exp(y[:, :k].astype(float)).sum(axis=0))
         found = {"y": y, "log_sums": sums}
         approximate = kernel == "smld-approx"
@@ -293,7 +293,7 @@ def test_another_address_gives_another_step(kernel, changed):
 def test_no_two_cells_of_a_step_share_their_noise(kernel):
     """Cells alike before it differ after it, but for pads and the word that is the reference."""
     v, k = 200, 100
-    none = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, padded(k)), np.int64)}
+    none = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, padded_width(k)), np.int64)}
     how = {
         "topics": k,
         "eta": 1.0,
@@ -311,7 +311,7 @@ def test_no_two_cells_of_a_step_share_their_noise(kernel):
         sums = found.sum(axis=0, dtype=np.float64)
         core.simplex_tlasgr(g=found, sums=sums, steps=np.full(k, 1e-4), **how | EDGES[kernel])
     else:
-        found, sums = rows(np.zeros((v, k))), np.full(padded(k), np.log(v))
+        found, sums = rows(np.zeros((v, k))), np.full(padded_width(k), np.log(v))
         core.simplex_smld(
             y=found, log_sums=sums, h=1e-3, approximate=kernel == "smld-approx", **how
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import expected
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 from pysgrld.models.token_reader import EXPECTED_PASSES
 
@@ -32,7 +32,7 @@ def csr(table):
 
 def topics_of(k, seed=2):
     """Topics phi, (V, Kp) float32."""
-    phi = core.zeros(WORDS, padded(k), "float32")
+    phi = core.zeros(WORDS, padded_width(k), "float32")
     phi[:, :k] = np.random.default_rng(seed).dirichlet(np.full(WORDS, 0.3), k).T + 1e-9
     return phi
 
@@ -58,7 +58,7 @@ def test_counts_are_those_of_numpy(isa, k, passes):
     Red with: a word's own share left in; alpha left out; a pass too many; N of the pass that runs.
     """
     table = some_documents()
-    alphas = np.zeros(padded(k), np.float32)
+    alphas = np.zeros(padded_width(k), np.float32)
     alphas[:k] = np.random.default_rng(3).gamma(1.0, 0.2, k) + 0.01
     phi = topics_of(k)[:, :k].astype(float)
     for given, wanted in ((0.1, 0.1), (alphas, alphas[:k].astype(float))):
@@ -87,7 +87,7 @@ def test_proportions_are_near_the_posterior_mean(alpha, most):
     (0.19 and 0.044). Red with: a word's own share left in; 2 passes; 16 and more at the small alpha.
     """
     k, rng = 3, np.random.default_rng(5)
-    phi = core.zeros(WORDS, padded(k), "float32")
+    phi = core.zeros(WORDS, padded_width(k), "float32")
     phi[:, :k] = rng.dirichlet(np.full(WORDS, 0.5), k).T + 1e-4
     documents = [rng.choice(WORDS, 1 + i % 7).tolist() for i in range(300)]
     table = np.array([np.bincount(words, minlength=WORDS) for words in documents])
@@ -144,7 +144,7 @@ def test_topics_that_nothing_can_be_of_are_refused():
 @pytest.mark.parametrize("k", [1, 7, 16, 100, 129, 300, 1000])
 def test_proportions_are_those_of_numpy_to_the_last_bit(k):
     """Red with: alpha left out; sums one after the other; pads among the topics."""
-    counts = core.zeros(70, padded(k), "float32")
+    counts = core.zeros(70, padded_width(k), "float32")
     counts[:, :k] = np.random.default_rng(1).gamma(0.3, 4.0, (70, k))
     alpha = np.random.default_rng(2).gamma(1.0, 0.1, k)
     wanted = counts[:, :k].astype(np.float64) + alpha
@@ -153,4 +153,4 @@ def test_proportions_are_those_of_numpy_to_the_last_bit(k):
         found = core.proportions_of(counts=counts, alpha=alpha, threads=threads)
         np.testing.assert_array_equal(found, wanted)
     with pytest.raises(ValueError, match="counts: rows must be padded"):
-        core.proportions_of(counts=counts, alpha=np.ones(padded(k) + 1), threads=1)
+        core.proportions_of(counts=counts, alpha=np.ones(padded_width(k) + 1), threads=1)

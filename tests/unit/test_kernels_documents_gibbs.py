@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles.documents_gibbs import documents_gibbs as oracle
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models import token_topics as lda
 from pysgrld.types import UNIT, Key, Minibatch
 
@@ -13,7 +13,7 @@ def topics_matrix(rows, topics, seed=0):
     """phi (rows, padded K), topics sum to 1 over rows."""
     rng = np.random.default_rng(seed)
     g = rng.gamma(0.5, size=(rows, topics)) + 1e-3
-    phi = np.zeros((rows, padded(topics)), np.float32)
+    phi = np.zeros((rows, padded_width(topics)), np.float32)
     phi[:, :topics] = g / g.sum(axis=0)
     return phi
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 
 def make(topics, documents=70, rows=9, seed=0):
     rng = np.random.default_rng(seed)
-    phi = np.zeros((rows, padded(topics)), np.float32)
+    phi = np.zeros((rows, padded_width(topics)), np.float32)
     phi[:, :topics] = rng.dirichlet(np.full(rows, 0.5), topics).T
     lengths = rng.integers(0, 5, documents)
-    doc_counts = np.zeros((documents, padded(topics)), np.int64)
+    doc_counts = np.zeros((documents, padded_width(topics)), np.int64)
     doc_counts[:, :topics] = rng.integers(0, 2**26, (documents, topics))
     return {
         "phi": phi,

@@ -6,7 +6,7 @@ from oracles.order import permute, uniform
 from oracles.philox import PURPOSES, Address, uniform24, uniform_open
 from scipy import special
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 
 def test_purposes_have_the_numbers_of_the_table():
@@ -175,4 +175,4 @@ def test_zeros_refuses_an_unknown_dtype():
 
 @pytest.mark.parametrize(("k", "columns"), [(1, 16), (15, 16), (16, 16), (17, 32), (129, 144)])
 def test_padded_rounds_up_to_a_vector(k, columns):
-    assert padded(k) == columns
+    assert padded_width(k) == columns

@@ -8,7 +8,7 @@ import pytest
 from oracles import simplex as oracle
 from oracles.philox import Address
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 SIZES = [(1, 1), (1, 17), (3, 15), (70, 16), (64, 17), (65, 100), (130, 129), (5, 300)]
 
@@ -29,10 +29,10 @@ STEPS = [core.simplex_scir, core.simplex_sgrld, simplex_sgrhmc, core.simplex_rel
 def make_state(v, k, seed=0, low=0.0):
     """g, its sums, and counts of some rows only."""
     rng = np.random.default_rng(seed)
-    g = core.zeros(v, padded(k), "float32")
+    g = core.zeros(v, padded_width(k), "float32")
     g[:, :k] = rng.gamma(0.5, 3.0, size=(v, k)) + low
     rows = np.flatnonzero(rng.random(v) < 0.6).astype(np.int32)
-    counts = np.zeros((len(rows), padded(k)), np.int64)
+    counts = np.zeros((len(rows), padded_width(k)), np.int64)
     counts[:, :k] = rng.poisson(2.0, (len(rows), k))
     return {"g": g, "sums": g.sum(axis=0, dtype=np.float64), "rows": rows, "counts": counts}
 
@@ -99,7 +99,7 @@ def test_sgrld_is_the_oracle_s_with_the_same_normals(v, k):
 @pytest.mark.parametrize("eta", [0.1, 0.9])
 def test_sgrhmc_is_the_oracle_s_with_the_same_normals(v, k, eta):
     """Red with: no correction; half a kick; a mirror that keeps the momentum; friction of 2 g."""
-    state, r = make_state(v, k, low=0.01), core.zeros(v, padded(k), "float32")
+    state, r = make_state(v, k, low=0.01), core.zeros(v, padded_width(k), "float32")
     r[:, :k] = np.random.default_rng(1).normal(size=(v, k))
     z = oracle.row_normals((v, k), Address(5, 1, "sgrhmc_noise", 9, 2))
     g, n = dense(state, k)
@@ -137,7 +137,7 @@ def test_counts_of_every_size_become_floats_of_one_rounding(isa, factor):
 
 @pytest.mark.parametrize(("v", "k"), SIZES)
 def test_start_is_the_oracle_s(v, k):
-    state = {"g": core.zeros(v, padded(k), "float32"), "sums": np.zeros(padded(k))}
+    state = {"g": core.zeros(v, padded_width(k), "float32"), "sums": np.zeros(padded_width(k))}
     core.simplex_start(
         **state, topics=k, scale=2.5, seed=5, chain=1, stream=3, work=core.Workspace(), threads=1
     )
@@ -268,10 +268,10 @@ def test_rows_without_counts_and_rows_with_counts_zero_move_alike(step):
 )
 def test_no_two_cells_share_their_random_numbers(step, eta, g, h, v, k):
     """All cells start alike: two neighbours equal to two others would be one address used twice."""
-    state = {"g": core.zeros(v, padded(k), "float32"), "rows": np.zeros(0, np.int32)}
+    state = {"g": core.zeros(v, padded_width(k), "float32"), "rows": np.zeros(0, np.int32)}
     state["g"][:, :k] = g
     state["sums"] = state["g"].sum(axis=0, dtype=np.float64)
-    state["counts"] = np.zeros((0, padded(k)), np.int64)
+    state["counts"] = np.zeros((0, padded_width(k)), np.int64)
     step(**state, **settings(k, eta=eta, h=h))
     x = state["g"][:, :k].reshape(-1)
     pairs = x[:-1].astype(np.complex128) + 1j * x[1:]

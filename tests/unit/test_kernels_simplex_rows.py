@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 
 V, K, ETA = 200, 21, 0.1
 KERNELS = ["scir", "relax"]
 
 
 def make_g(seed=0):
-    g = core.zeros(V, padded(K), "float32")
+    g = core.zeros(V, padded_width(K), "float32")
     g[:, :K] = np.random.default_rng(seed).gamma(0.5, 30.0, size=(V, K))
     return g
 
@@ -21,14 +21,14 @@ def make_list(seed=1, share=0.6):
     rows = np.flatnonzero(rng.random(V) < share).astype(np.int32)
     lengths = rng.gamma(1.0, 0.2, len(rows))
     lengths[3] = 0.0
-    counts = np.zeros((len(rows), padded(K)), np.int64)
+    counts = np.zeros((len(rows), padded_width(K)), np.int64)
     counts[:, :K] = rng.poisson(2.0, (len(rows), K))
     return rows, lengths, counts
 
 
 def step_of_rows(kernel, g, rows, lengths, **changes):
     """In place on g; returns what the sums were corrected by."""
-    sums = np.zeros(padded(K))
+    sums = np.zeros(padded_width(K))
     getattr(core, f"simplex_{kernel}_rows")(
         **{
             "g": g,
@@ -73,7 +73,7 @@ def test_a_list_of_all_rows_of_one_length_moves_as_all_rows_do(kernel):
         work=core.Workspace(),
         threads=1,
     )
-    all_counts = np.zeros((V, padded(K)), np.int64)
+    all_counts = np.zeros((V, padded_width(K)), np.int64)
     all_counts[rows] = counts
     everything = np.arange(V, dtype=np.int32)
     step_of_rows(kernel, listed, everything, np.full(V, 0.3), counts=all_counts)
@@ -159,7 +159,7 @@ def test_each_purpose_has_draws_of_its_own():
 def test_no_rows_at_all_are_fine():
     nothing = np.zeros(0, np.int32)
     assert not step_of_rows("scir", make_g(), nothing, np.zeros(0)).any()
-    packed = np.zeros((0, padded(K)), np.float32)
+    packed = np.zeros((0, padded_width(K)), np.float32)
     assert not step_of_rows("scir", packed, nothing, np.zeros(0), packed=True).any()
 
 
@@ -207,7 +207,7 @@ def test_added_phi_is_phi_to_the_bit(isa, threads):
     core.use_isa(isa)
     g = make_g()
     g[5] = 0.0
-    total = np.zeros((V, padded(K)))
+    total = np.zeros((V, padded_width(K)))
     add_phi(total, g, threads=threads)
     phi = core.simplex_phi(g=g, sums=g.sum(axis=0, dtype=float), topics=K, rows=None, threads=1)
     core.use_isa(before)
@@ -217,7 +217,7 @@ def test_added_phi_is_phi_to_the_bit(isa, threads):
 def test_added_phi_of_rows_left_behind_is_what_is_expected_of_them():
     """Red with: eta left out."""
     g, lengths = make_g(), np.linspace(0.0, 3.0, V)
-    total = np.zeros((V, padded(K)))
+    total = np.zeros((V, padded_width(K)))
     add_phi(total, g, lengths)
     e = np.exp(-lengths)[:, None]
     expected = (g * e + ETA * (1 - e)) / np.where(g.any(axis=0), g.sum(axis=0, dtype=float), 1.0)
@@ -235,4 +235,4 @@ def test_added_phi_of_rows_left_behind_is_what_is_expected_of_them():
 )
 def test_bad_argument_of_added_phi_is_named(message, changes):
     with pytest.raises(ValueError, match=message):
-        add_phi(**{"total": np.zeros((V, padded(K))), "g": make_g()} | changes)
+        add_phi(**{"total": np.zeros((V, padded_width(K))), "g": make_g()} | changes)

@@ -22,7 +22,7 @@ from sphere_calls import (
     wide,
 )
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 from pysgrld.models.sam.documents import SphericalDocuments, SphericalPotential
 from pysgrld.models.sam.proportions import Directions, Prior
@@ -191,7 +191,7 @@ def test_forces_are_projected_with_their_noise(v, k, part):
     z = row_normals((v, k), Address(5, 1, "sphere_noise", 9, 2), part)
     force = -0.3 * gradient + sd * z
     expected = 0.5 * (pace + oracle.tangent(x, force))
-    speed, found, used = wide(pace), np.zeros(padded(k)), wide(gradient)
+    speed, found, used = wide(pace), np.zeros(padded_width(k)), wide(gradient)
     call = {"x": wide(x), "topics": k, "length": 0.3, "stream": 2, "part": part} | KEY | TEAM
     core.sphere_force(gradient=used, v=speed, squares=found, sd=wide(sd[None])[0], damp=0.5, **call)
     np.testing.assert_allclose(speed[:, :k], expected, atol=3e-6)
@@ -228,7 +228,7 @@ def test_evidence_is_that_of_whole_vectors(n, v, k):
 def slope_at(x, dense, of, theta, prior, kappa, scale=1.0):
     """What the model makes of the kernels: energy and gradient (V, K), of samples (n, N, K)."""
     k = prior.topics
-    kept = wide(theta.reshape(-1, k)).reshape(*theta.shape[:2], padded(k)).astype(np.float32)
+    kept = wide(theta.reshape(-1, k)).reshape(*theta.shape[:2], padded_width(k)).astype(np.float32)
     fields = dict.fromkeys(SphericalOptions.__dataclass_fields__)
     numbers = {"kappa": kappa, "kappa0": prior.kappa0, "sigma": prior.sigma, "topics": k}
     model = SphericalDocuments(SphericalOptions(**(fields | numbers)), x[:, 0], prior.centre, 1)
@@ -237,7 +237,7 @@ def slope_at(x, dense, of, theta, prior, kappa, scale=1.0):
     )
     potential = SphericalPotential(model, none)
     potential.directions, potential.samples = of, kept
-    found = potential.at(wide(x))
+    found = potential.evaluate(wide(x))
     assert not found.gradient[:, k:].any()
     return found.energy, found.gradient[:, :k]
 
@@ -297,7 +297,7 @@ def test_the_gradient_of_rows_is_the_formula(v, k):
     rng = np.random.default_rng(6)
     u, outer, centre = rng.random((17, k)), rng.normal(size=(k, k)), rng.normal(size=v)
     call = {"x": wide(x), "topics": k, "pull": 0.7, "of_centre": 1.3, "of_sum": 0.4, "weight": 2.5}
-    square = np.zeros((padded(k), padded(k)))
+    square = np.zeros((padded_width(k), padded_width(k)))
     square[:k, :k] = outer
     call |= {"proportions": wide(u), "outer": square} | of._asdict() | TEAM
     toward = 0.4 * x.sum(axis=1, keepdims=True) - np.zeros((1, k))
@@ -389,7 +389,7 @@ def everything(threads):
         squares=found,
         topics=k,
         length=0.1,
-        sd=np.full(padded(k), 0.3),
+        sd=np.full(padded_width(k), 0.3),
         damp=0.8,
         stream=0,
         part=1,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 
 HOW = {"seed": 4, "chain": 0, "step": 2, "stream": 0}
@@ -19,15 +19,15 @@ def precision(slices, drift, spread):
 def walk(words, slices, topics, seed=0):
     """State, counts of two thirds of the rows, and curvature."""
     rng = np.random.default_rng(seed)
-    b = core.zeros(words * slices, padded(topics), "float32")
+    b = core.zeros(words * slices, padded_width(topics), "float32")
     b[:, :topics] = rng.standard_normal((words * slices, topics))
-    sums = np.zeros((slices, padded(topics)))
+    sums = np.zeros((slices, padded_width(topics)))
     each = b[:, :topics].astype(np.float64).reshape(words, slices, topics)
     sums[:, :topics] = np.log(np.exp(each).sum(axis=0))
     rows = np.flatnonzero(rng.random(words * slices) < 0.66).astype(np.int32)
-    counts = np.zeros((len(rows), padded(topics)), np.int64)
+    counts = np.zeros((len(rows), padded_width(topics)), np.int64)
     counts[:, :topics] = rng.poisson(3.0, (len(rows), topics))
-    curvature = core.zeros(words * slices, padded(topics), "float32")
+    curvature = core.zeros(words * slices, padded_width(topics), "float32")
     curvature[:, :topics] = rng.gamma(2.0, 2.0, (words * slices, topics))
     arguments = {"b": b, "log_sums": sums, "topics": topics, "rows": rows, "counts": counts}
     arguments |= {"factor": 1.5, "drift": 0.4, "spread": 1.7, "h": 0.2}

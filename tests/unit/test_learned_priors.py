@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld import LDA
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import UsageError
 from pysgrld.evaluate.reader import proportions_given
 from pysgrld.models.lda.blocks import blocks
@@ -25,7 +25,7 @@ LEARNED = {"alpha": "learn", "eta": "learn"}
 def sampled(topics, alpha, **changes):
     """Counts by word and by document of a small corpus, and its documents."""
     rng = np.random.default_rng(1)
-    phi = core.zeros(12, padded(topics), "float32")
+    phi = core.zeros(12, padded_width(topics), "float32")
     phi[:, :topics] = rng.random((12, topics))
     n = 8
     arguments = {
@@ -53,7 +53,7 @@ def sampled(topics, alpha, **changes):
 
 
 def each(topics, value):
-    alpha = np.zeros(padded(topics), np.float32)
+    alpha = np.zeros(padded_width(topics), np.float32)
     alpha[:topics] = value
     return alpha
 
@@ -159,7 +159,7 @@ def test_shapes_whose_prior_is_known_are_drawn_given_it():
     block = Block(
         "alpha", "positive", (1, 3), 6.0, 4, 0.0, hyper=(10.0,), settings=ShapesSettings()
     )
-    state = ConjugateShapes.start(Key(1, 0, 0), block, 1).after_warm_up()
+    state = ConjugateShapes.start(Key(1, 0, 0), block, 1).end_warm_up()
     assert state.rows()[:3].tolist() == [np.float32(0.2)] * 3
     found = Counts(np.zeros(1, np.int32), np.full((1, 16), 4000), 1.0, 0.0, 10_000.0)
     state.step(Key(1, 0, 0), found, 0.0)

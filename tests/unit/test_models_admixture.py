@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.evaluate.reader import DocumentDraws, proportions_given
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.reader import deep_readers
@@ -113,7 +113,7 @@ def test_a_documents_draws_do_not_depend_on_others_on_blocks_or_on_threads(known
 def test_proportions_have_the_moments_of_dirichlet_laws(alpha):
     """Red with: no token given to documents without one, where every gamma is 0."""
     n, k = 20_000, 5
-    counts = np.zeros((n, padded(k)), np.int64)
+    counts = np.zeros((n, padded_width(k)), np.int64)
     counts[: n // 2, :3] = (4, 0, 1)
     ids, key = np.arange(n), Key(1, 0, 9)
     theta = proportions_given(counts, k, alpha, key, ids, core.Workspace(), 1).astype(np.float64)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Completion, pair
@@ -42,10 +42,10 @@ def chain_of(options):
 
 def draw(seed=0):
     rng = np.random.default_rng(seed)
-    found = {"r": np.zeros(padded(LAYERS[-1]), np.float32)}
+    found = {"r": np.zeros(padded_width(LAYERS[-1]), np.float32)}
     found["r"][: LAYERS[-1]] = 1.0
     for name, below, k in (("phi", V, LAYERS[0]), ("phi2", *LAYERS)):
-        found[name] = core.zeros(below, padded(k), "float32")
+        found[name] = core.zeros(below, padded_width(k), "float32")
         found[name][:, :k] = rng.dirichlet(np.ones(below), k).T
     return found
 
@@ -135,7 +135,7 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
         total += theta.sum(axis=1, keepdims=True)
     x = scored.counts.reshape(B, V)
     expected = np.exp(-(x * np.log(rate / total)).sum() / x.sum())
-    found = held.figures()["rate_weighted_perplexity"]
+    found = held.metrics()["rate_weighted_perplexity"]
     assert found == pytest.approx(expected, rel=1e-6)
     assert abs(found / held.average() - 1) > 1e-4
 

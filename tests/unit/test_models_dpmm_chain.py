@@ -139,7 +139,7 @@ def test_training_documents_may_be_any_of_the_corpus():
     for _ in range(6):
         run.advance()
     assert len(run.z) == len(train)
-    found = run.figures()
+    found = run.metrics()
     assert found["components"] == len(np.unique(run.z))
     assert found["components_of_ten"] == (np.bincount(run.z) >= 10).sum()
     assert found["concentration"] == run.concentration

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pysgrld.core.draws import at_words
+from pysgrld.core.draws import select_words
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model_of
@@ -89,7 +89,7 @@ def test_proportions_and_scores_of_documents(name):
     assert run.score == model_of(name).score
     held_out = HeldOut(some, some, np.arange(2), 0)
     scorer = run.scorer(held_out)
-    assert np.isfinite(scorer.point(Key(0, 0, 1), at_words(draw, scorer.words)))
+    assert np.isfinite(scorer.point(Key(0, 0, 1), select_words(draw, scorer.words)))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models.resolve import resolve
 from pysgrld.models.sam import chain as module
 from pysgrld.models.sam.chain import inverse_frequencies, mean_direction
@@ -63,8 +63,8 @@ def test_weights_and_their_centre_are_those_of_the_training_documents(block, mon
 def products(beta, v):
     k = beta.shape[1]
     gram, along = (
-        core.zeros(padded(k), padded(k), "float64"),
-        core.zeros(len(v), padded(k), "float64"),
+        core.zeros(padded_width(k), padded_width(k), "float64"),
+        core.zeros(len(v), padded_width(k), "float64"),
     )
     gram[:k, :k], along[:, :k] = beta.T @ beta, v @ beta
     return Products(gram, along)
@@ -102,7 +102,7 @@ def asked(of, key, part, x, potential=None):
         some.indptr, some.indices, some.counts, np.arange(V, dtype=np.int32), ids, 1.0
     )
     potential = potential or of.visit(key, {}, batch)["phi"]
-    potential.drawn(key, part, x)
+    potential.sample_and_evaluate(key, part, x)
     return potential
 
 
@@ -116,11 +116,11 @@ def test_proportions_are_drawn_anew_for_an_inner_step_or_kept(resample):
     seen = []
 
     class Watched:
-        def drawn(self, key, part, x, *, noise=False):
-            return self.saw(potential.drawn(key, part, x, noise=noise))
+        def sample_and_evaluate(self, key, part, x, *, noise=False):
+            return self.saw(potential.sample_and_evaluate(key, part, x, noise=noise))
 
-        def at(self, x, *, noise=False):
-            return self.saw(potential.at(x, noise=noise))
+        def evaluate(self, x, *, noise=False):
+            return self.saw(potential.evaluate(x, noise=noise))
 
         def saw(self, found):
             seen.append(potential.samples.tobytes())
@@ -148,7 +148,7 @@ def test_the_step_of_proportions_is_adapted_in_the_burn_in_and_stays():
     fixed = model(**{"theta-step": 0.02})
     asked(fixed, Key(1, 0, 0), 0, x)
     assert fixed.length.tolist() == [0.02]
-    assert fixed.figures() == dict(
+    assert fixed.metrics() == dict(
         zip(("theta_acceptance", "theta_jump"), fixed.moved.tolist(), strict=True)
     )
 

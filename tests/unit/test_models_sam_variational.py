@@ -10,7 +10,7 @@ from oracles.sphere import numerical_gradient, tangent
 from scipy import special
 
 from pysgrld.cli import main
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.models.sam.proportions import Products
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import (
@@ -170,7 +170,7 @@ def batch(scale=1.0):
 
 
 def points(seed=0):
-    x = core.zeros(V, padded(K), "float64")
+    x = core.zeros(V, padded_width(K), "float64")
     x[:, :K] = np.random.default_rng(seed).normal(size=(V, K)) + 0.5
     x[:, :K] /= np.linalg.norm(x[:, :K], axis=0)
     return x
@@ -190,12 +190,12 @@ def test_the_gradient_is_that_of_the_energy(scale):
     """
     _, found = potential(scale)
     x = points()
-    slope = found.drawn(KEY, 0, x)
-    padding = np.zeros((V, padded(K) - K))
+    slope = found.sample_and_evaluate(KEY, 0, x)
+    padding = np.zeros((V, padded_width(K) - K))
 
     def energy(inner):
         inner = inner / np.linalg.norm(inner, axis=0)
-        return found.at(np.ascontiguousarray(np.hstack([inner, padding]))).energy
+        return found.evaluate(np.ascontiguousarray(np.hstack([inner, padding]))).energy
 
     expected = numerical_gradient(energy, x[:, :K].copy())
     np.testing.assert_allclose(
@@ -210,12 +210,12 @@ def test_the_energy_has_the_prior_once_and_the_documents_by_scale():
     energies = {}
     for scale in (1.0, 3.0):
         mine, found = potential(scale)
-        energies[scale] = found.drawn(KEY, 0, x).energy
+        energies[scale] = found.sample_and_evaluate(KEY, 0, x).energy
     documents = (energies[3.0] - energies[1.0]) / 2.0
     a, a0 = core.bessel_ratio(V, 20.0), core.bessel_ratio(V, 15.0)
     length = np.linalg.norm(15.0 * centre + a * 20.0 * x[:, :K].sum(axis=1))
     assert energies[1.0] - documents == pytest.approx(-a0 * length, rel=1e-10)
-    assert mine.figures()["objective"] == pytest.approx(-energies[3.0] / (3.0 * N), rel=1e-12)
+    assert mine.metrics()["objective"] == pytest.approx(-energies[3.0] / (3.0 * N), rel=1e-12)
 
 
 def test_documents_that_are_kept_go_on_from_their_last_fit():
@@ -225,11 +225,11 @@ def test_documents_that_are_kept_go_on_from_their_last_fit():
     mine.keep(Documents(some.indptr, some.indices, some.counts))
     x, energies = points(), []
     for _ in range(30):
-        energies.append(mine.visit(KEY, {}, some)["phi"].drawn(KEY, 0, x).energy)
+        energies.append(mine.visit(KEY, {}, some)["phi"].sample_and_evaluate(KEY, 0, x).energy)
     assert np.all(np.diff(energies) <= 0.0)
     assert energies[1] < energies[0]
     _, afresh = potential()
-    assert energies[-1] == pytest.approx(afresh.drawn(KEY, 0, x).energy, abs=1e-4)
+    assert energies[-1] == pytest.approx(afresh.sample_and_evaluate(KEY, 0, x).energy, abs=1e-4)
     again, _ = potential(sweeps=1)
     again.keep(Documents(some.indptr, some.indices, some.counts))
     again.restore(mine.arrays())
@@ -238,8 +238,8 @@ def test_documents_that_are_kept_go_on_from_their_last_fit():
 
 def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_weight():
     """Red with: the start given, which is least squares."""
-    gram = np.eye(padded(K))
-    along = np.zeros((2, padded(K)))
+    gram = np.eye(padded_width(K))
+    along = np.zeros((2, padded_width(K)))
     along[0, :K] = 0.9, 0.1, 0.1
     mine, at = options(), np.ones((2, K))
     fit(at, np.eye(K), along[:, :K], law_of(mine, V), 100)

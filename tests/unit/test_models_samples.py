@@ -10,7 +10,7 @@ from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models import samples as slim
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.samples import as_counts, law_of, looked_up, top_word_sample
+from pysgrld.models.samples import as_counts, looked_up, sample_conditional, top_word_sample
 from pysgrld.options.option import Facts
 from pysgrld.reading.results import Results
 from pysgrld.types import Block
@@ -93,7 +93,7 @@ def counted(cells=CELLS, topics=TOPICS, tokens=TOKENS, step=STEP):
 
 def test_a_law_goes_into_packed_arrays_and_back():
     """Red with: a step of 32 bits; words without tokens left out; bytes of a number exchanged."""
-    law = law_of(counted(), BLOCK, 4, 5)
+    law = sample_conditional(counted(), BLOCK, 4, 5)
     assert law.key == (4, 5, (1 << 56) + 7)
     assert law.counts.rows.tolist() == [0, 2]
     assert law.counts.counts[:, :4].tolist() == [[5, 0, 0, 1], [0, 300, 0, 0]]
@@ -109,19 +109,19 @@ def test_counts_of_a_large_sample_take_about_a_byte_for_each_cell():
     """Red with: counts that are not compressed (4 bytes); the high bytes among the low ones (1.9)."""
     counts = np.random.default_rng(0).poisson(0.1, (3000, 48)).astype(np.int64)
     counts[0, :40], counts[:, 40:] = 300, 0
-    law = slim.TopicLaw(
+    law = slim.TopicConditional(
         slim.Key(1, 0, 9), slim.Counts(np.arange(3000, dtype=np.int32), counts, 1.0)
     )
     sample = as_counts(law, 40, 3000)
     assert sum(a.nbytes for a in sample.values()) < 1.2 * np.count_nonzero(counts)
-    again = law_of(sample, Block("phi", "simplex", (3000, 40), 0.1, 0, 0.0), 1, 0)
+    again = sample_conditional(sample, Block("phi", "simplex", (3000, 40), 0.1, 0, 0.0), 1, 0)
     full = np.zeros_like(counts)
     full[again.counts.rows] = again.counts.counts
     np.testing.assert_array_equal(full, counts)
 
 
 def test_a_sample_of_a_corpus_without_tokens_is_kept():
-    law = law_of(counted([0, 0, 0], [], []), BLOCK, 4, 5)
+    law = sample_conditional(counted([0, 0, 0], [], []), BLOCK, 4, 5)
     assert law.counts.counts.shape == (0, 16)
 
 
@@ -139,7 +139,7 @@ def test_a_sample_of_a_corpus_without_tokens_is_kept():
 def test_counts_that_do_not_belong_together_are_refused(changes):
     """Red with: sizes that are not compared; an array of 8 TB allocated."""
     with pytest.raises(CheckpointError, match="do not fit the model"):
-        law_of(counted(**changes), BLOCK, 4, 5)
+        sample_conditional(counted(**changes), BLOCK, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_counts_that_do_not_belong_together_are_refused(changes):
 def test_counts_that_are_no_whole_frame_are_refused(frame):
     """Red with: an error of the library that is not caught; a frame without a checksum."""
     with pytest.raises(CheckpointError, match="do not fit the model"):
-        law_of(counted() | {"phi.tokens": frame}, BLOCK, 4, 5)
+        sample_conditional(counted() | {"phi.tokens": frame}, BLOCK, 4, 5)
 
 
 def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):

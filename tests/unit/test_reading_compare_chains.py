@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pysgrld
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
@@ -394,10 +394,10 @@ def test_shares_are_those_of_the_documents_tokens(given):
     documents = Documents(indptr, np.arange(40, dtype=np.int32), np.repeat([1, 9], 20).astype("i4"))
     held_out = HeldOut(documents, documents, np.arange(2), 0)
     completion = model_of(options.model).scorer(options, held_out, V, 1)
-    parts = {"phi": core.zeros(V, padded(2), "float32")}
+    parts = {"phi": core.zeros(V, padded_width(2), "float32")}
     parts["phi"][:, :2] = np.maximum(topics.T, 1e-9)
     if "layers" in given:
-        parts["r"] = np.zeros(padded(2), np.float32)
+        parts["r"] = np.zeros(padded_width(2), np.float32)
         parts["r"][:2] = 0.5
     elif given["algo"] == "ovb":
         parts[WEIGHTS] = parts["phi"].copy()

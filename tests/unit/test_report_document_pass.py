@@ -8,7 +8,7 @@ import pytest
 from pysgrld.errors import MissingInputError
 from pysgrld.report import document_pass as module
 from pysgrld.report.document_pass import Correlation, DocumentTopics, TopicShares, read_documents
-from pysgrld.types import Documents, Others
+from pysgrld.types import Documents, PositionsExcept
 
 N, K, S = 60, 14, 20
 
@@ -107,7 +107,7 @@ def test_shares_are_those_in_training_and_intervals_move_with_them(drawn):
     tokens[:, 7], tokens[:, 7, 0], lengths[7] = 0, 50_000, 50_000
     results = results_of((theta, tokens, lengths))
     results.share_sizes = lambda: None
-    results.training_documents = lambda corpus: Others(N, np.array([7]))
+    results.training_documents = lambda corpus: PositionsExcept(N, np.array([7]))
     corpus, rows = corpus_of((theta, tokens, lengths)), np.arange(N)
     visitor = TopicShares.in_training(results, corpus, rows)
     read_documents(results, corpus, rows, 0, [visitor])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.core.restore import Within, put_back
+from pysgrld.core.restore import Within, restore_arrays
 from pysgrld.errors import (
     CheckpointError,
     MismatchError,
@@ -505,13 +505,13 @@ def test_a_state_is_restored_with_one_array_of_the_checkpoint_at_a_time():
             return array
 
     own = {name: np.zeros(5) for name in "abc"}
-    put_back(own, Lazy({f"x.{name}": np.arange(5.0) for name in "abc"}, "x."))
+    restore_arrays(own, Lazy({f"x.{name}": np.arange(5.0) for name in "abc"}, "x."))
     assert len(there) == 3
     assert all((array == np.arange(5.0)).all() for array in own.values())
     with pytest.raises(CheckpointError, match="lacks array 'b'"):
-        put_back(own, {"a": np.zeros(5)})
+        restore_arrays(own, {"a": np.zeros(5)})
     with pytest.raises(
         CheckpointError,
         match=r"array 'a' of the checkpoint has type float64 and shape \(4,\), but this",
     ):
-        put_back(own, {"a": np.zeros(4)})
+        restore_arrays(own, {"a": np.zeros(4)})

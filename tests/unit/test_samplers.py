@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.errors import CheckpointError
 from pysgrld.models.options import as_typed
 from pysgrld.options.option import thawed
@@ -17,7 +17,7 @@ from pysgrld.samplers import lazy_rows as lazy
 from pysgrld.samplers.geodesic import GeodesicSettings
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts, EnergyGradient
-from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES, options_of_samplers
+from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES, sampler_options
 from pysgrld.samplers.tlasgr import ScaledSettings
 from pysgrld.samplers.trajectories import TrajectorySettings
 from pysgrld.types import Block, Key
@@ -61,7 +61,7 @@ def lazy_rows_stay_lazy(monkeypatch):
 
 def statistics(t):
     """Counts of a minibatch of some words, or of shapes."""
-    counts = np.zeros((len(WORDS), padded(K)), np.int64)
+    counts = np.zeros((len(WORDS), padded_width(K)), np.int64)
     counts[:, :K] = np.random.default_rng(t).integers(0, 9, (len(WORDS), K))
     return Counts(WORDS, counts, 2.0, 40.0, 3.0)
 
@@ -69,10 +69,10 @@ def statistics(t):
 class Pull:
     """A potential that draws points to one of the axes."""
 
-    def drawn(self, key, part, x, *, noise=False):
-        return self.at(x)
+    def sample_and_evaluate(self, key, part, x, *, noise=False):
+        return self.evaluate(x)
 
-    def at(self, x, *, noise=False):
+    def evaluate(self, x, *, noise=False):
         gradient = np.zeros_like(x)
         gradient[3, :K] = -20.0
         return EnergyGradient(-20.0 * float(x[3].sum()), gradient)
@@ -92,7 +92,7 @@ def bytes_of(state):
 def started(kind, *, warm):
     sampler, block = KINDS[kind]
     state = sampler.start(Key(1, 0, 0), block, 1)
-    return state if warm else state.after_warm_up()
+    return state if warm else state.end_warm_up()
 
 
 @pytest.mark.parametrize("warm", [True, False], ids=["warm-up", "sampling"])
@@ -105,7 +105,7 @@ def test_a_state_goes_on_from_its_arrays_as_if_nothing_had_happened(kind, warm):
     again = started(kind, warm=warm)
     again.restore(kept)
     sampler, block = KINDS[kind]
-    read = sampler.restored(block, kept, 1, warm=warm)
+    read = sampler.from_checkpoint(block, kept, 1, warm=warm)
     for other in (again, read):
         assert type(other) is type(state)
         assert bytes_of(other) == bytes_of(state)
@@ -121,8 +121,8 @@ def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, warm)
     state = started(kind, warm=warm)
     advance(state, 0, 3)
     before = bytes_of(state)
-    all_of_them = state.look(Key(1, 0, 3))
-    some = state.look(Key(1, 0, 3), WORDS)
+    all_of_them = state.current_rows(Key(1, 0, 3))
+    some = state.current_rows(Key(1, 0, 3), WORDS)
     total = np.zeros(all_of_them.shape)
     state.add_to(total)
     assert bytes_of(state) == before
@@ -143,7 +143,7 @@ def test_a_warm_up_ends_once(kind):
     """Red with: the scale of the natural rate put in again by a state that samples."""
     state = started(kind, warm=False)
     before = bytes_of(state)
-    assert state.after_warm_up() is state
+    assert state.end_warm_up() is state
     assert bytes_of(state) == before
 
 
@@ -165,7 +165,7 @@ def test_a_state_that_lacks_an_array_is_named(kind):
     missing = list(arrays)[-1]
     del arrays[missing]
     with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
-        sampler.restored(block, arrays, 1)
+        sampler.from_checkpoint(block, arrays, 1)
     with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
         started(kind, warm=False).restore(arrays)
 
@@ -199,14 +199,14 @@ def test_the_options_of_a_row_are_the_fields_of_its_settings(name):
             ",".join(map(str, row.default)) if isinstance(row.default, tuple) else str(row.default)
         )
         assert row.parse(said) == row.default
-        assert sampler.settings_class.of({option: row.default}).plain()[option] == thawed(
+        assert sampler.settings_class.from_values({option: row.default}).plain()[option] == thawed(
             row.default
         )
 
 
 def test_the_docs_have_every_option_of_single_samplers():
     lines = ["| option | default | what it does |", "|---|---|---|"]
-    for name, option in options_of_samplers(tuple(SAMPLERS)).items():
+    for name, option in sampler_options(tuple(SAMPLERS)).items():
         metavar = option.metavar.replace("|", "\\|")
         lines.append(f"| `{as_typed(name, metavar)}` | {option.shown} | {option.help} |")
     table = "\n".join(lines)

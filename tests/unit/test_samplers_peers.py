@@ -8,11 +8,11 @@ import threading
 import numpy as np
 import pytest
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import NumericalError
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as lazy
-from pysgrld.samplers.rows import together
+from pysgrld.samplers.rows import update_on_all_processes
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key, Seeds
@@ -54,7 +54,7 @@ class Threads:
 class Peer:
     """One of them."""
 
-    def holds(self, words):
+    def owns(self, words):
         return words // core.ROW_UNIT % self.size == self.rank
 
     def move(self, step):
@@ -68,11 +68,11 @@ class Peer:
         self.all.meet.wait(20)
         return found
 
-    def complete(self, units):
+    def allgather_rows(self, units):
         for rank, part in enumerate(self.everybodys(units)):
             units[rank :: self.size] = part[rank :: self.size]
 
-    def total(self, counts):
+    def sum_over_processes(self, counts):
         return sum(self.everybodys(counts))
 
 
@@ -81,16 +81,16 @@ def advanced(form, peers=None):
     name, block = FORMS[form]
     state = SAMPLERS[name].start(Key(1, 0, 0), block, 1, peers)
     held = state.peers is not None
-    mine = state.held_here(np.arange(V))
+    mine = state.owned_rows(np.arange(V))
     for t in range(2 * STEPS):
         if t == STEPS:
-            state = state.after_warm_up()
+            state = state.end_warm_up()
             state.peers = peers if held else None
         if held:  # what others hold must not be read
             state.g[np.setdiff1d(np.arange(V), mine)] = np.nan
         rng = np.random.default_rng(t)
         words = np.sort(rng.choice(V, SOME, replace=False)).astype(np.int32)
-        counts = np.zeros((SOME, padded(K)), np.int64)
+        counts = np.zeros((SOME, padded_width(K)), np.int64)
         counts[:, :K] = rng.integers(0, 9, (SOME, K))
         here = np.isin(words, mine)
         words, counts = words[here], counts[here]
@@ -147,7 +147,7 @@ def test_what_is_wrong_with_one_process_all_raise(size):
 
     def work(rank):
         with pytest.raises(NumericalError) as error:
-            together(threads.of(rank), kernel, anew=True, g=g, sums=sums)
+            update_on_all_processes(threads.of(rank), kernel, anew=True, g=g, sums=sums)
         said[rank] = str(error.value)
 
     started = [threading.Thread(target=work, args=(rank,)) for rank in range(size)]
@@ -183,7 +183,7 @@ class Alone(Peer):
     def move(self, step):
         step()
 
-    def complete(self, units):
+    def allgather_rows(self, units):
         pass
 
 
@@ -193,9 +193,9 @@ def test_a_state_begins_with_the_topics_of_another_chain():
     whole = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1)
     part = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1, Alone(1, 2))
     tokens = np.random.default_rng(0).integers(0, 9, (V - 50, K)).astype(float)
-    whole.begin_from(Key(1, 0, 0), tokens)
-    part.begin_from(Key(1, 0, 0), tokens)
-    mine = part.held_here(np.arange(V))
+    whole.start_from_counts(Key(1, 0, 0), tokens)
+    part.start_from_counts(Key(1, 0, 0), tokens)
+    mine = part.owned_rows(np.arange(V))
     assert len(mine) == 2 * core.ROW_UNIT
     assert (part.g[mine] == whole.g[mine]).all()
     assert not part.g[np.setdiff1d(np.arange(V), mine)].any()
@@ -203,15 +203,22 @@ def test_a_state_begins_with_the_topics_of_another_chain():
 
 def test_a_share_that_is_none_is_refused():
     rows = np.arange(V, dtype=np.int32)
-    g = core.zeros(V, padded(K), "float32")
-    given = {"g": g, "sums": np.ones(padded(K)), "topics": K, "eta": 0.1, "rows": rows, "h": 0.1}
+    g = core.zeros(V, padded_width(K), "float32")
+    given = {
+        "g": g,
+        "sums": np.ones(padded_width(K)),
+        "topics": K,
+        "eta": 0.1,
+        "rows": rows,
+        "h": 0.1,
+    }
     given |= {"counts": np.zeros(g.shape, np.int64), "factor": 1.0, "work": core.Workspace()}
     given |= {"seed": 0, "chain": 0, "step": 0, "stream": 0, "threads": 1}
-    added = np.zeros((-(-V // core.ROW_UNIT), padded(K)))
+    added = np.zeros((-(-V // core.ROW_UNIT), padded_width(K)))
     for wrong in (
         {"added": added, "rank": 2, "size": 2},
         {"added": added, "rank": -1, "size": 2},
-        {"added": np.zeros((7, padded(K))), "rank": 0, "size": 2},
+        {"added": np.zeros((7, padded_width(K))), "rank": 0, "size": 2},
         {"totals": np.zeros(3, np.int64)},
     ):
         with pytest.raises(

@@ -33,11 +33,11 @@ class Bowl:
     def gradient(self, x):
         return self.tilt + self.curve * x
 
-    def drawn(self, key, part, x, *, noise=False):
+    def sample_and_evaluate(self, key, part, x, *, noise=False):
         self.asked.append(part)
-        return self.at(x)
+        return self.evaluate(x)
 
-    def at(self, x, *, noise=False):
+    def evaluate(self, x, *, noise=False):
         gradient = np.zeros_like(x)
         gradient[:, :K] = self.gradient(x[:, :K])
         noise = None if self.noise is None else np.pad(self.noise, (0, x.shape[1] - K))
@@ -45,7 +45,7 @@ class Bowl:
 
 
 def started(algo, **given):
-    settings = SAMPLERS[algo].settings_class.of(SETTINGS | given)
+    settings = SAMPLERS[algo].settings_class.from_values(SETTINGS | given)
     return SAMPLERS[algo].start(Key(4, 1, 0), BLOCK._replace(settings=settings), 1)
 
 
@@ -134,8 +134,8 @@ def test_a_trajectory_whose_energy_is_not_a_number_is_refused():
     """Red with: `log(u) <= nan`, after which the acceptance is NaN for ever."""
 
     class Bottomless(Bowl):
-        def at(self, x):
-            return super().at(x)._replace(energy=np.nan)
+        def evaluate(self, x):
+            return super().evaluate(x)._replace(energy=np.nan)
 
     state = started("gmc-bgibbs")
     before = state.x.tobytes()

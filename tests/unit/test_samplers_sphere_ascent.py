@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles.sphere import tangent
 
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.samplers.ascent import Ascent, AscentSettings, default_step
 from pysgrld.samplers.state import EnergyGradient
 from pysgrld.types import Block, Key, Schedule
@@ -21,10 +21,10 @@ class Bowl:
         self.b = np.random.default_rng(0).normal(size=(V, K)) * 30.0
         self.a = np.logspace(0.0, 2.0, V)[:, None] * np.array([1.0, 3.0, 9.0])
 
-    def drawn(self, key, part, x, *, noise=False):
-        return self.at(x)
+    def sample_and_evaluate(self, key, part, x, *, noise=False):
+        return self.evaluate(x)
 
-    def at(self, x, *, noise=False):
+    def evaluate(self, x, *, noise=False):
         self.asked += 1
         inner, gradient = x[:, :K], np.zeros_like(x)
         gradient[:, :K] = self.a * inner - self.b
@@ -42,7 +42,7 @@ def test_points_come_to_rest_where_the_gradient_is_normal_to_the_sphere():
         found.step(Key(1, 0, t), bowl, 1.0)
     assert bowl.asked < 100
     x = found.x[:, :K]
-    slope = bowl.at(found.x).gradient[:, :K]
+    slope = bowl.evaluate(found.x).gradient[:, :K]
     np.testing.assert_allclose(tangent(x, slope), 0.0, atol=1e-3)
     assert ((x * slope).sum(axis=0) < 0.0).all()  # the least, and not the greatest
     np.testing.assert_allclose((x * x).sum(axis=0), 1.0, rtol=1e-14)
@@ -52,11 +52,11 @@ def test_the_energy_falls_with_every_step():
     """Red with: the first step taken as it is."""
     found, bowl = state(), Bowl()
     found.time[0] = 1e3
-    energies = [bowl.at(found.x).energy]
-    found.aim(Key(1, 0, 0), bowl.at(found.x))
+    energies = [bowl.evaluate(found.x).energy]
+    found.set_velocities(Key(1, 0, 0), bowl.evaluate(found.x))
     for _ in range(12):
-        energies.append(found.climbed(Key(1, 0, 0), bowl, bowl.at(found.x)).energy)
-        assert bowl.at(found.x).energy == energies[-1]
+        energies.append(found.search_line(Key(1, 0, 0), bowl, bowl.evaluate(found.x)).energy)
+        assert bowl.evaluate(found.x).energy == energies[-1]
     assert np.all(np.diff(energies) <= 0.0)
     assert energies[-1] < energies[0] - 1.0
 
@@ -83,7 +83,7 @@ def test_online_points_go_a_share_of_the_way():
         part.x[:, :K], mixed / np.linalg.norm(mixed, axis=0), rtol=1e-12, atol=1e-14
     )
     assert (part.x[:, K:] == 0.0).all()
-    assert part.x.shape == (V, padded(K))
+    assert part.x.shape == (V, padded_width(K))
 
 
 def test_weights_are_the_papers():

@@ -14,7 +14,7 @@ def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):
     facts = Facts(5000, words, tokens, 0, lambda size, seed: seen)
     return (
         "on"
-        if resolve({"topics": 100} | (given or {}), facts).options.settings.rows_wait
+        if resolve({"topics": 100} | (given or {}), facts).options.settings.has_lazy_rows
         else "off"
     )
 

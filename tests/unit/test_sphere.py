@@ -144,7 +144,7 @@ def test_the_noise_that_is_added_leaves_out_what_the_gradient_has():
     unit = np.eye(4)[:, None, :]
 
     def covariance(variance):
-        root = np.array([moved.spread(z, 0.1, variance).ravel() for z in unit])
+        root = np.array([moved.scaled_noise(z, 0.1, variance).ravel() for z in unit])
         return root.T @ root
 
     assert covariance(30.0) == pytest.approx(0.5 * np.eye(4), abs=1e-15)
@@ -166,7 +166,7 @@ def test_minibatches_of_single_estimates_give_their_mean_and_its_covariance():
     target = SimpleNamespace(observations=50, estimates=lambda x, chosen: g[chosen])
     x = sphere.uniform((2000, 2, 3), seed=1)
     x[:] = x[0]
-    gradient, variance = Gradients(target, x, 10, 0.0, "fisher", 0).at(0, x)
+    gradient, variance = Gradients(target, x, 10, 0.0, "fisher", 0).estimate(0, x)
     assert gradient.mean(axis=0) == pytest.approx(g.mean(axis=0), abs=0.03)
     flat = (g - x[0] * dot(x[0], g)).reshape(50, 6)
     assert variance.mean(axis=0) == pytest.approx(np.cov(flat.T, bias=True) / 10, abs=0.004)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysgrld.types import Others, wider
+from pysgrld.types import PositionsExcept, wider
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from pysgrld.types import Others, wider
 )
 def test_others_are_what_a_list_of_them_would_be(without):
     """Red with: bisection to the left."""
-    others = Others(10, np.array(without, np.int64))
+    others = PositionsExcept(10, np.array(without, np.int64))
     listed = np.setdiff1d(np.arange(10), without)
     assert len(others) == len(listed)
     assert others[:].tolist() == np.asarray(others).tolist() == list(others) == listed.tolist()

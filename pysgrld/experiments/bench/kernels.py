@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import compact
 from pysgrld.experiments.bench.timing import Timing, nanoseconds
 from pysgrld.models.dlda import documents as dlda
@@ -116,9 +116,9 @@ def _deep(
     """Time the sampling of the counts of documents in all layers of a deep model."""
     phi, batch = _minibatch(layers[0], length, documents)
     rng = np.random.default_rng(1)
-    parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
+    parts = {"phi": phi, "r": np.zeros(padded_width(layers[-1]), np.float32)}
     for i in range(1, len(layers)):
-        upper = core.zeros(layers[i - 1], padded(layers[i]), "float32")
+        upper = core.zeros(layers[i - 1], padded_width(layers[i]), "float32")
         upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
         parts[dlda.name_of(i)] = upper
     parts["r"][: layers[-1]] = 2.0 / layers[-1]
@@ -166,7 +166,7 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     rng = np.random.default_rng(0)
     few = rng.integers(k, size=(documents, 20))  # A document has at most 20 topics.
     z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
-    alpha = np.zeros(padded(k), np.float32)
+    alpha = np.zeros(padded_width(k), np.float32)
     alpha[:k] = usual_alpha(k)
 
     def once(step: int) -> None:
@@ -207,7 +207,7 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
         np.arange(documents),
         1.0,
     )
-    phi = core.zeros(len(batch.words), padded(k), "float32")
+    phi = core.zeros(len(batch.words), padded_width(k), "float32")
     phi[:, :k] = topics.T[batch.words]
     return phi, batch
 
@@ -221,11 +221,11 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
     # One transition over an infinite time gives a state that a long chain with these counts would
     # reach.
-    start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
+    start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).end_warm_up()
     start.step(Key(1, 0, 0), counts, np.inf)
-    state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
+    state = SAMPLERS[algo or "scir"].from_checkpoint(block, start.arrays(), 1, warm=True)
     if algo:
-        state = state.after_warm_up()
+        state = state.end_warm_up()
     return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), counts, h), v * k, repeats)
 
 
@@ -233,9 +233,9 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
     """Time lazy updates, in which the topics of a word skip iterations until the word occurs."""
     parts = [_counts(k, v, touched, seed) for seed in range(4)]
     mass = 4 * float(parts[0].counts.sum() / UNIT)
-    settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
+    settings = SAMPLERS["scir"].settings_class.from_values({"lazy": "on"})
     block = Block("phi", "simplex", (v, k), 0.05, 0, mass, sparse=True, settings=settings)
-    state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
+    state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).end_warm_up()
 
     def once(step: int) -> None:
         key, counts = Key(1, 0, step + 1), parts[step % 4]
@@ -251,7 +251,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
     """Time updates of topics in which words' parameters follow random walks over time slices."""
     counts = _counts(k, words * slices, touched)
     block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
-    state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
+    state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).end_warm_up()
     return nanoseconds(
         lambda t: state.step(Key(1, 0, t + 1), counts, 0.1), words * slices * k, repeats
     )
@@ -260,7 +260,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
     """Draw counts of `touched` words; one count in ten is not zero, as in real topics."""
     rng = np.random.default_rng(seed)
-    counts = np.zeros((touched, padded(k)), np.int64)
+    counts = np.zeros((touched, padded_width(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
     counts[:, :k] = values * UNIT
     rows = np.sort(rng.choice(v, touched, replace=False)).astype(np.int32)
@@ -275,10 +275,10 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
     rng = np.random.default_rng(0)
     beta = rng.normal(size=(500, k)) + 1.0
     beta /= np.sqrt((beta * beta).sum(axis=0))
-    products = np.zeros((padded(k), padded(k))), np.zeros((documents, padded(k)))
+    products = np.zeros((padded_width(k), padded_width(k))), np.zeros((documents, padded_width(k)))
     products[0][:k, :k] = beta.T @ beta
     products[1][:, :k] = (rng.dirichlet(np.ones(k), documents) @ beta.T) @ beta
-    work, theta = core.Workspace(), np.zeros((documents, padded(k)))
+    work, theta = core.Workspace(), np.zeros((documents, padded_width(k)))
 
     def once(step: int) -> None:
         theta[:, :k] = 1.0 / k
@@ -311,7 +311,7 @@ def _geodesic(k: int, v: int, repeats: int) -> list[float]:
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
-    flat.drawn = lambda key, part, x, **_: flat.at(x)
+    flat.sample_and_evaluate = lambda key, part, x, **_: flat.evaluate(x)
     return nanoseconds(lambda t: state.step(Key(1, 0, t), flat, 1e-4), v * k, repeats)
 
 

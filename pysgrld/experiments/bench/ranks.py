@@ -202,10 +202,10 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
     """Return the seconds of a short message from all ranks to all ranks, in each repeat."""
     times = []
     for _ in range(repeats + 1):
-        before = comm.figures()["exchange_seconds"]
+        before = comm.metrics()["exchange_seconds"]
         for _ in range(MESSAGES):
             comm.meet()
-        times.append(max(1e-9, (comm.figures()["exchange_seconds"] - before) / MESSAGES))
+        times.append(max(1e-9, (comm.metrics()["exchange_seconds"] - before) / MESSAGES))
     return times[1:]
 
 
@@ -245,10 +245,10 @@ def _iterations(
             batch = chain.next_batch()
             assert batch is not None  # The stream of these minibatches never ends.
             comm.meet()
-            before, began = comm.figures(), time.perf_counter()
+            before, began = comm.metrics(), time.perf_counter()
             comm.meet(batch)
             chain.advance(batch)
-            whole, now = time.perf_counter() - began, comm.figures()
+            whole, now = time.perf_counter() - began, comm.metrics()
             sampling, moving, exchange = (
                 now[f"{name}_seconds"] - before[f"{name}_seconds"]
                 for name in ("sampling", "moving", "exchange")

@@ -180,12 +180,12 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for topics, minibatches, and documents, by purpose."""
-        from pysgrld.core import padded
+        from pysgrld.core import padded_width
         from pysgrld.models.memory import of_topics
 
         need = of_topics(options, facts, extent, (options.topics, *options.layers))
         if SAMPLERS[options.algo].whole_corpus:
-            across = sum(padded(width) for width in options.layers)
+            across = sum(padded_width(width) for width in options.layers)
             need["documents between visits"] = 8 * facts.documents * across
         return need
 

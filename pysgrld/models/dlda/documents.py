@@ -13,7 +13,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import product
 from pysgrld.core.draws import Draw
 from pysgrld.models.dlda.resolved import DeepLDAOptions
@@ -160,7 +160,7 @@ class DeepDocuments(DocumentSampler):
 
     def keep(self, documents: Documents) -> None:
         """Store theta, rates and totals of all documents from one iteration to the next."""
-        n, wide = len(documents), sum(padded(k) for k in self.layers)
+        n, wide = len(documents), sum(padded_width(k) for k in self.layers)
         self._kept = {
             "theta": np.zeros((n, wide), np.float32),
             "rates": np.zeros((n, len(self.layers) + 1)),
@@ -260,7 +260,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
 def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
     """Return the kernel arguments for the topics of all layers."""
     phi = [parts[name_of(i)] for i in range(len(layers))]
-    means = [np.zeros(padded(k), np.float32) for k in layers]
+    means = [np.zeros(padded_width(k), np.float32) for k in layers]
     if flat:
         for mean, k in zip(means, layers, strict=True):
             mean[:k] = 1.0 / k

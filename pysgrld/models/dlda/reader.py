@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import PERPLEXITY
 from pysgrld.evaluate.reader import (
@@ -31,7 +31,7 @@ from pysgrld.models.dlda.documents import blocks, hyper_of, name_of, prior_mean,
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.fitted import Node, Record
 from pysgrld.models.word_order import WordOrder
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
+from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int32s, Key
 
 
 def deep_readers(options: DeepLDAOptions) -> Readers:
@@ -62,7 +62,7 @@ class DeepReader(Reader):
     ) -> None:
         self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
         self.layers, self.hyper = tuple(options.layers), hyper_of(options)
-        self._wide = [padded(k) for k in self.layers]
+        self._wide = [padded_width(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
         # Only draws need the counts of all layers, so the array is empty at first.
@@ -114,7 +114,7 @@ class DeepReader(Reader):
         ends = np.cumsum(self._wide)[:-1]
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
-    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
         """Return the probability of each scored word, from mean proportions and topics."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
@@ -217,7 +217,7 @@ class DeepReader(Reader):
         mean_shares: Doubles = share.sum(axis=0) / max(1, int(lengths.sum()))
         return mean_shares
 
-    def _mixture(self, parts: Draw, scored: Scored, theta: Floats) -> Doubles:
+    def _mixture(self, parts: Draw, scored: HeldOutCounts, theta: Floats) -> Doubles:
         return core.predictive_given_theta(
             phi=parts["phi"],
             topics=self.layers[0],
@@ -227,7 +227,7 @@ class DeepReader(Reader):
             threads=self.threads,
         )
 
-    def figures(self, scored: Scored) -> dict[str, float]:
+    def metrics(self, scored: HeldOutCounts) -> dict[str, float]:
         """Return the perplexity of samples weighted by their rates (Cong et al. 2017, section 5).
 
         2017, section 5).
@@ -257,7 +257,7 @@ class DeepReader(Reader):
             If the arrays do not fit these documents.
         """
         self._rate = np.zeros(len(arrays.get("rate", ())))
-        put_back(self.arrays(), arrays, prefix)
+        restore_arrays(self.arrays(), arrays, prefix)
 
 
 #: The tree shows a topic below another topic if its share is at least this multiple of 1/K.

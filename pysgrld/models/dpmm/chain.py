@@ -102,7 +102,7 @@ class MixtureChain(Mixture, Chain):
         draw = self.draw()
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return metrics: numbers of components, and the concentration parameter."""
         return numbers_of_components(self.sizes) | {"concentration": self.concentration}
 

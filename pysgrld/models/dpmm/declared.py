@@ -175,11 +175,11 @@ class MixtureModel(Model["MixtureOptions"]):
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for the expected number of components, and for the documents."""
-        from pysgrld.core import padded
+        from pysgrld.core import padded_width
         from pysgrld.models.dpmm.likelihood import CELLS
 
         held_out = extent.held_out
-        k = padded(max(EXPECTED, options.dp_start))
+        k = padded_width(max(EXPECTED, options.dp_start))
         share = options.minibatch / facts.documents
         return {
             # The factor 8 * 8 is for several arrays in double precision.

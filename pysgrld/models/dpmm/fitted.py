@@ -18,7 +18,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import placed
+from pysgrld.core.restore import name_checkpoint_in_errors
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.models.dpmm.chain import numbers_of_components, settings_of
 from pysgrld.models.dpmm.likelihood import responsibilities
@@ -68,7 +68,7 @@ class MixtureFitted(Fitted):
         record = self.record
         options, documents = record.options, np.arange(record.documents)
         chain = Mixture(documents, record.words, settings_of(options), options.seed, options.chain)
-        with placed(record.place):
+        with name_checkpoint_in_errors(record.place):
             chain.restore(record.step, record.arrays)
         return chain
 

@@ -86,4 +86,4 @@ class MixtureScorer(DensityScorer):
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])
         value = -dot(whole.counts, logs) / len(whole)
-        return Estimate.mean(value, -whole.summed(logs * whole.counts))
+        return Estimate.mean(value, -whole.sum_by_document(logs * whole.counts))

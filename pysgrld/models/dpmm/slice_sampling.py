@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, log, logaddexp, normals
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics
@@ -295,7 +295,10 @@ class Mixture:
         noise = normals(u[..., 0], u[..., 1])
         moved = np.abs(g + stick_h * drift + np.sqrt(2.0 * stick_h * g) * noise)
         self._log_sticks = log(np.maximum(moved, np.finfo(np.float64).tiny))
-        single, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
+        single, wide = (
+            core.zeros(v, padded_width(k), "float32"),
+            core.zeros(v, padded_width(k), "int64"),
+        )
         single[:, :k], wide[:, :k] = exp(self._log_g[:, :k]), counts
         core.simplex_sgrld(
             g=single,
@@ -401,9 +404,9 @@ class Mixture:
             chunks += 1
             log_weights, log_rest = self.log_weights
         k = self.components
-        weights = np.full(padded(k), -np.inf, np.float32)
+        weights = np.full(padded_width(k), -np.inf, np.float32)
         weights[:k] = log_weights
-        log_phi = core.zeros(self.words, padded(k), "float32")
+        log_phi = core.zeros(self.words, padded_width(k), "float32")
         log_phi[:, :k] = self.log_phi
         self.z[positions] = core.documents_mixture(
             log_phi=log_phi,

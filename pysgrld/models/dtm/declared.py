@@ -145,9 +145,9 @@ class DynamicModel(Model["DynamicOptions"]):
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for topics in all slices, minibatches, and documents, by purpose."""
-        from pysgrld.core import padded
+        from pysgrld.core import padded_width
 
-        k, held_out = padded(options.topics), extent.held_out
+        k, held_out = padded_width(options.topics), extent.held_out
         cells = facts.rows * k
         seen = facts.minibatch_words(options.minibatch, options.seed)
         whole = SAMPLERS[options.algo].whole_corpus
@@ -230,9 +230,9 @@ class DynamicModel(Model["DynamicOptions"]):
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
     """Return the memory in bytes that one Gibbs chain needs for the topics of all time slices."""
-    from pysgrld.core import padded
+    from pysgrld.core import padded_width
 
-    return 16 * facts.rows * padded(topics)
+    return 16 * facts.rows * padded_width(topics)
 
 
 MODEL = DynamicModel()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw
 from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
@@ -48,7 +48,7 @@ class CollapsedDocuments(TokenTopics):
         self._work, self._threads = core.Workspace(), threads
         self.visited: Int64s = np.zeros(1, np.int64)
 
-    def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
+    def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:
         """Draw initial topics for all tokens, by several sweeps given the topics over words."""
         self.sample_first(key, draw, batch, self._threads)
 
@@ -91,7 +91,7 @@ class CollapsedDocuments(TokenTopics):
         first, k = chains[0], chains[0].topics
         assert first.token_ptr is not None
         alphas = [alpha_of(draw, c.alpha) for c, draw in zip(chains, draws, strict=True)]
-        lanes = np.zeros((len(chains), padded(k)), np.float32)
+        lanes = np.zeros((len(chains), padded_width(k)), np.float32)
         for lane, alpha in zip(lanes, alphas, strict=True):
             lane[:k] = alpha if isinstance(alpha, float) else alpha[:k]
         priors = [
@@ -153,8 +153,8 @@ class CollapsedDocuments(TokenTopics):
         """Return the prior eta of each word in each topic."""
         (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
-        priors = np.full((1 + len(seeded), padded(k)), eta)
-        mass = np.full(padded(k), v * np.float64(eta))
+        priors = np.full((1 + len(seeded), padded_width(k)), eta)
+        mass = np.full(padded_width(k), v * np.float64(eta))
         prior_of = np.zeros(len(words), np.int32)
         if seeds is not None:
             priors[1:, :k] += seeds.counts.astype(np.float32)

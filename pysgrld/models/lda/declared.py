@@ -191,18 +191,18 @@ class LDAModel(Model["LDAOptions"]):
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for topics, minibatches, documents and, for some samplers, tokens."""
-        from pysgrld.core import padded
+        from pysgrld.core import padded_width
         from pysgrld.models.memory import of_topics
 
         need = of_topics(options, facts, extent, (options.topics,))
         if options.algo == "cgs":
-            need["counts of all words"] = (4 + 8) * facts.words * padded(options.topics)
+            need["counts of all words"] = (4 + 8) * facts.words * padded_width(options.topics)
         if SAMPLERS[options.algo].whole_corpus or (
             options.keep_documents and options.algo != "ovb"
         ):
             need["topics of tokens"] = 8 * facts.tokens
         elif options.keep_documents:
-            need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
+            need["proportions of documents"] = 4 * facts.documents * padded_width(options.topics)
         need["short chains"] = short_chains_bytes(
             options.starts, options.topics, facts.words, options.eta
         )
@@ -291,9 +291,9 @@ class LDAModel(Model["LDAOptions"]):
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
     """Return the bytes for topics and word counts in one exact chain."""
-    from pysgrld.core import padded
+    from pysgrld.core import padded_width
 
-    return 20 * facts.words * padded(topics)
+    return 20 * facts.words * padded_width(topics)
 
 
 MODEL = LDAModel()

@@ -8,8 +8,8 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.exact import ReplicatedChain
-from pysgrld.core import padded
-from pysgrld.core.restore import put_back
+from pysgrld.core import padded_width
+from pysgrld.core.restore import restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.lda.blocks import blocks
@@ -17,7 +17,7 @@ from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.resampled import Replicate
 from pysgrld.options.priors import fixed
-from pysgrld.samplers.seeds import with_seeds
+from pysgrld.samplers.seeds import add_seed_counts
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Key, Minibatch
 
@@ -94,17 +94,17 @@ class ExactLDA(ExactTokens, ReplicatedChain):
             If the arrays are not a state of this chain.
         """
         super().restore(step, arrays)
-        put_back({"visited": self._tokens.visited}, arrays)
+        restore_arrays({"visited": self._tokens.visited}, arrays)
         if self._tokens.visited[0] < 0:
             raise CheckpointError("array 'visited' of the checkpoint has a negative number")
         block, batch, z = self.topics, self.batch, self._tokens.z
         assert z is not None
-        across = padded(block.shape[1])
+        across = padded_width(block.shape[1])
         cells = np.repeat(batch.indices.astype(np.int64), batch.counts) * across + z
         counts = np.bincount(cells, minlength=len(batch.words) * across)
         statistics = Counts(batch.words, counts.reshape(-1, across), 1.0)
         if block.seeds is not None:
-            statistics = with_seeds(statistics, block.seeds, whole_tokens=True)
+            statistics = add_seed_counts(statistics, block.seeds, whole_tokens=True)
         self.states[block.name].step(self.key, statistics, 0.0)
 
     def _visit(self, key: Key, batch: Minibatch) -> dict[str, Counts]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.core import core, padded
-from pysgrld.core.draws import Draw, weights_of
-from pysgrld.core.restore import check_positive, put_back
+from pysgrld.core import core, padded_width
+from pysgrld.core.draws import Draw, sampling_weights
+from pysgrld.core.restore import check_positive, restore_arrays
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
@@ -59,7 +59,7 @@ class MeanFieldDocuments(DocumentSampler):
         Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
         """
         del key
-        weights = weights_of(draw)
+        weights = sampling_weights(draw)
         fitted = comm.collect(lambda part: self._counted(weights, part), batch)
         assert fitted.words is not None
         (counts,), (tokens,) = fitted.by_word, fitted.sums
@@ -105,7 +105,7 @@ class MeanFieldDocuments(DocumentSampler):
         return gamma, counts
 
     def _start(self, documents: int) -> Floats:
-        gamma = core.zeros(documents, padded(self.topics), "float32")
+        gamma = core.zeros(documents, padded_width(self.topics), "float32")
         gamma[:, : self.topics] = 1.0
         return gamma
 
@@ -121,6 +121,6 @@ class MeanFieldDocuments(DocumentSampler):
         CheckpointError
             If gamma is missing, or is not a valid Dirichlet parameter.
         """
-        put_back(self.arrays(), arrays)
+        restore_arrays(self.arrays(), arrays)
         if self._gamma is not None:
             check_positive("gamma", self._gamma[:, : self.topics])

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from pysgrld.core import core, padded
-from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core import core, padded_width
+from pysgrld.core.draws import Draw, sampling_weights
 from pysgrld.errors import UsageError
 from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, Visiting
 from pysgrld.models.admixture import AdmixtureFitted
@@ -18,7 +18,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.token_reader import gibbs_readers
 from pysgrld.options.priors import fixed
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
+from pysgrld.types import Documents, Doubles, Floats, HeldOutCounts, Int32s, Int64s, Key
 
 #: Maximum number of mean-field passes over a document that is not used for training.
 PASSES = 100
@@ -64,16 +64,16 @@ class MeanFieldReader(Reader):
         self.fitting = MeanFieldDocuments(
             topics=topics, alpha=alpha, sweeps=PASSES, threads=threads
         )
-        self._last = core.zeros(len(documents), padded(self.fitting.topics), "float32")
+        self._last = core.zeros(len(documents), padded_width(self.fitting.topics), "float32")
 
     def _theta(self, parts: Draw) -> Floats:
         """Return the mean proportions of topics in documents, (n, Kp)."""
-        gamma, _ = self.fitting.fit(weights_of(parts), self.documents, want_words=False)
+        gamma, _ = self.fitting.fit(sampling_weights(parts), self.documents, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
         self._last = gamma
         return gamma
 
-    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
         """Return the probability of each scored word, from mean proportions and mean topics.
 
         Patterson and Teh (2013), eq. (16).

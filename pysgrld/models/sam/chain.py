@@ -42,7 +42,7 @@ class SphericalChain(BlockChain):
         """Return arrays of zeros, to which topics are added to compute mean directions."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return metrics of the last minibatch's documents, and metrics of the topics' updates.
 
         The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere. It
@@ -50,7 +50,7 @@ class SphericalChain(BlockChain):
         """
         (points,) = self.states.values()
         assert isinstance(points, Points)
-        return self.documents.figures() | points.figures()
+        return self.documents.metrics() | points.metrics()
 
 
 def chain(

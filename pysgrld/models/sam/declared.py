@@ -199,9 +199,9 @@ class SphericalModel(Model["SphericalOptions"]):
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the memory in bytes for each purpose: topics, training, scoring."""
-        from pysgrld.core import padded
+        from pysgrld.core import padded_width
 
-        k, held_out = padded(options.topics), extent.held_out
+        k, held_out = padded_width(options.topics), extent.held_out
         cells, batch = facts.words * k, min(options.minibatch, facts.documents)
         entries = int(24 * facts.tokens * batch / facts.documents)
         return {

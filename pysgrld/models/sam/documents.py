@@ -22,7 +22,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw
 from pysgrld.models.sam.proportions import (
     Prior,
@@ -115,7 +115,7 @@ class SphericalDocuments(DocumentSampler):
 
     def keep(self, documents: Documents) -> None:
         """Store the proportions of the given documents from one iteration to the next."""
-        self.kept = np.full((len(documents), padded(self.law.topics)), -1.0)
+        self.kept = np.full((len(documents), padded_width(self.law.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
@@ -128,7 +128,7 @@ class SphericalDocuments(DocumentSampler):
         del key, draw, comm
         return {"phi": SphericalPotential(self, batch)}
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return metrics of the moves of proportions in the last iteration."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
@@ -169,7 +169,9 @@ class SphericalPotential:
         self.directions = directions(texts, documents.idf)
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
-    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def sample_and_evaluate(
+        self, key: Key, part: int, x: Doubles, *, noise: bool = False
+    ) -> EnergyGradient:
         """Sample documents' proportions given topics x; return the energy and its gradient at x.
 
         ``x`` is (V, Kp).
@@ -199,7 +201,7 @@ class SphericalPotential:
             mine.length *= math.exp(RATE * (result.acceptance - ACCEPTED))
         return self._energy_gradient(x, products, resultant, noise=noise)
 
-    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def evaluate(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return the energy and its gradient at topics x, given the latest proportions."""
         mine = self.documents
         products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)

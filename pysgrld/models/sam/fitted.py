@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import Form, check_positive, placed
+from pysgrld.core.restore import Form, check_positive, name_checkpoint_in_errors
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.block_fitted import BlockFitted
@@ -107,7 +107,7 @@ class SphericalFitted(BlockFitted):
     def __init__(self, record: Record, threads: int) -> None:
         centre = np.zeros(record.words)
         if "centre" in record.arrays:
-            with placed(record.place):
+            with name_checkpoint_in_errors(record.place):
                 centre = Form(np.float64, (record.words,)).take(record.arrays, "centre")
         super().__init__(record, threads, blocks(record.options, record.words, centre))
         self._work = core.Workspace()
@@ -139,7 +139,7 @@ class SphericalFitted(BlockFitted):
     @cached_property
     def _idf(self) -> Doubles:
         """Weight of each word in the latest checkpoint, (V,)."""
-        with placed(self.record.place):
+        with name_checkpoint_in_errors(self.record.place):
             return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
@@ -210,7 +210,7 @@ class SphericalFitted(BlockFitted):
         """
         options = self.record.options
         if options.theta_parametrisation == "root":
-            with placed(self.record.place):
+            with name_checkpoint_in_errors(self.record.place):
                 length = Form(np.float64, (1,)).take(self.record.arrays, "theta.length")
                 check_positive("theta.length", length)
             return float(length[0])

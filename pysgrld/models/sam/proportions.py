@@ -52,7 +52,7 @@ def directions(documents: Documents, idf: Doubles) -> Directions:
         Weights of words, all 1 for ``tf``.
     """
     weights = documents.counts * idf[documents.indices]
-    norms = np.sqrt(documents.summed(weights * weights))
+    norms = np.sqrt(documents.sum_by_document(weights * weights))
     with np.errstate(divide="ignore"):
         scale = np.where(norms > 0.0, 1.0 / norms, 0.0)
     values = weights * np.repeat(scale, np.diff(documents.indptr))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import dot, exp, log, logaddexp, product
 from pysgrld.core.draws import Draw
 from pysgrld.errors import NumericalError
@@ -80,7 +80,7 @@ class LogPerplexity(DensityScorer):
         """Return each document's log density, averaged over proportions drawn from the prior."""
         k = self.options.topics
         products = self._products(parts)
-        theta = np.zeros((DRAWS, padded(k)))
+        theta = np.zeros((DRAWS, padded_width(k)))
         shape = np.full((DRAWS, k), self.options.alpha)
         theta[:, :k] = dirichlets(shape, Key(key.seed, 0, 0), _PRIOR, self.threads)
         cosines = core.sphere_cosines(
@@ -178,7 +178,7 @@ class LogPerplexity(DensityScorer):
         del layer  # The model has one layer.
         return self._shares
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the importance-sampling score, averaged over every 20th posterior sample."""
         if not self.proposed:
             return {}

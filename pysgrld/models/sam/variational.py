@@ -30,10 +30,10 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import check_positive, put_back
+from pysgrld.core.restore import check_positive, restore_arrays
 from pysgrld.models.sam.proportions import Prior, Products, directions, products_of, start
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
@@ -368,7 +368,7 @@ class VariationalDocuments(DocumentSampler):
         del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the objective J per document, as a metric."""
         return {"objective": float(self.gained[0])}
 
@@ -385,7 +385,7 @@ class VariationalDocuments(DocumentSampler):
         CheckpointError
             If an array is missing.
         """
-        put_back(self.arrays(), arrays)
+        restore_arrays(self.arrays(), arrays)
         if self.kept is not None and self.kept.any():
             check_positive("at", self.kept)
 
@@ -407,7 +407,9 @@ class VariationalPotential:
         self.directions = directions(texts, documents.idf)
         self.fitted: Doubles = np.zeros((0, 0))
 
-    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def sample_and_evaluate(
+        self, key: Key, part: int, x: Doubles, *, noise: bool = False
+    ) -> EnergyGradient:
         """Fit documents given topics x, and return energy and gradient at x.
 
         ``x`` is (V, Kp).
@@ -425,7 +427,7 @@ class VariationalPotential:
         self.fitted = shapes
         return self._energy_gradient(x, products, resultant)
 
-    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+    def evaluate(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at topics x, given the last fit of documents."""
         del noise
         mine = self.documents
@@ -438,8 +440,8 @@ class VariationalPotential:
         gram, along = products.gram[:k, :k], products.along[:, :k].T.copy()
         cosines = expected_cosines(shapes, gram, along, law)
         proportions, outer = (
-            np.zeros((shapes.shape[1], padded(k))),
-            np.zeros((padded(k), padded(k))),
+            np.zeros((shapes.shape[1], padded_width(k))),
+            np.zeros((padded_width(k), padded_width(k))),
         )
         proportions[:, :k] = (law.shrink * shapes / (cosines.length * np.sqrt(cosines.square))).T
         shares = shapes * (

@@ -25,7 +25,7 @@ from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import names_of
 from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.output_files import whole_file
-from pysgrld.types import Array, Doubles, Floats, Others
+from pysgrld.types import Array, Doubles, Floats, PositionsExcept
 
 #: A topic has a row in the sparse table of documents if its share is at least this.
 LISTED = 0.01
@@ -183,7 +183,7 @@ def _write_documents(
 
     held_out = results.training_documents(corpus).without
     # The table has all documents. Their ids are computed, not stored in a list.
-    rows = Others(corpus.documents, np.zeros(0, np.int64))
+    rows = PositionsExcept(corpus.documents, np.zeros(0, np.int64))
     in_all = TopicShares.in_training(results, corpus, rows[:])
     in_all.begin(max(1, len(steps)), len(rows), k)
     path = request.folder / f"documents.{request.format}"

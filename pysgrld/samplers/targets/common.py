@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import UsageError
-from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.rows import draw_initial_rows
 from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
 
 #: Function called at intervals with the fraction of iterations done, in [0, 1]; an exception stops
@@ -242,7 +242,7 @@ def start_rows(
         If a start is given that is not d positive numbers.
     """
     block = Block("omega", "simplex", (d, chains), alpha, 0, 0.0)
-    arrays = drawn(Key(seed, 0, 0), block, 1)
+    arrays = draw_initial_rows(Key(seed, 0, 0), block, 1)
     if start is not None:
         g = np.asarray(start, np.float64)
         if g.shape != (d,) or not (np.isfinite(g).all() and (g > 0).all()):
@@ -282,7 +282,7 @@ def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
     )
 
 
-def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
+def draw_minibatch(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
     """Draw indices of observations with replacement, (chains, minibatch), 0 to total - 1.
 
     Parameters
@@ -319,8 +319,8 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
     key : Key
         Address of the iteration's random numbers.
     """
-    counts = core.zeros(len(n), padded(chains), "int64")
-    chosen = minibatch_of(int(n.sum()), minibatch, chains, key)
+    counts = core.zeros(len(n), padded_width(chains), "int64")
+    chosen = draw_minibatch(int(n.sum()), minibatch, chains, key)
     category = np.searchsorted(np.cumsum(n), chosen.ravel(), side="right")
     np.add.at(counts, (category, np.repeat(np.arange(chains), minibatch)), 1)
     return counts
@@ -353,7 +353,7 @@ class Noise:
         self._first = -1
         self._z = self._u = np.zeros(0)
 
-    def at(self, t: int) -> tuple[Doubles, Doubles]:
+    def draw(self, t: int) -> tuple[Doubles, Doubles]:
         """Return an iteration's noise: normal variates (chains, normals), and uniforms (chains,).
 
         Parameters

@@ -129,7 +129,7 @@ def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
             f"shape is {tuple(shape)}, but must be (chains, coordinates) or (chains, vectors, "
             "coordinates), with two or more coordinates"
         )
-    z, _ = Noise(shape[0], int(np.prod(shape[1:])), seed, stream=UNIFORM).at(0)
+    z, _ = Noise(shape[0], int(np.prod(shape[1:])), seed, stream=UNIFORM).draw(0)
     return unit(z.reshape(shape), "uniform", (2, 3))
 
 
@@ -294,7 +294,7 @@ class VonMisesFisher:
         """
         check_sizes(samples, 0, 1, 1)
         d = self.means.shape[1]
-        z, pick = Noise(samples, d, seed, stream=EXACT).at(0)
+        z, pick = Noise(samples, d, seed, stream=EXACT).draw(0)
         chosen = np.searchsorted(np.cumsum(self.weights)[:-1], pick, side="right")
         mean, kappa = self.means[chosen], self.kappa[chosen]
         # Draw the cosine of the angle between each point and its component's mean direction by

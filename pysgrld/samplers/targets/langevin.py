@@ -157,10 +157,10 @@ def langevin(
                 ].T
                 target = Target(prior + minibatch_counts * (total / minibatch), total)
                 place = system.place(place.u, target, h, riemannian)
-            z, uniform = noise.at(t)
-            move = system.spread(place, target, z) if riemannian else z
+            z, uniform = noise.draw(t)
+            move = system.multiply_noise(place, target, z) if riemannian else z
             u = place.mean + np.sqrt(2.0 * h) * move
-            proposal = system.place(np.abs(u) if system.folded else u, target, h, riemannian)
+            proposal = system.place(np.abs(u) if system.is_reflected else u, target, h, riemannian)
             if adjusted:
                 forth = system.log_q(place, proposal.u, target, h, riemannian)
                 back = system.log_q(proposal, place.u, target, h, riemannian)
@@ -244,7 +244,7 @@ class Coordinates(NamedTuple):
     natural: bool
 
     @property
-    def folded(self) -> bool:
+    def is_reflected(self) -> bool:
         """True if coordinates are positive, so that proposals are reflected at zero."""
         return not (self.reduced or self.natural)
 
@@ -258,7 +258,7 @@ class Coordinates(NamedTuple):
         """
         if self.natural:
             return log_g[..., :-1] - log_g[..., -1:] if self.reduced else log_g.copy()
-        return np.exp(_normalised(log_g))[..., :-1] if self.reduced else np.exp(log_g)
+        return np.exp(_normalise_logs(log_g))[..., :-1] if self.reduced else np.exp(log_g)
 
     def place(self, u: Doubles, t: Target, h: Doubles | float, riemannian: bool) -> Place:
         """Return the positions at given coordinates, with terms for computing proposals from them.
@@ -276,7 +276,7 @@ class Coordinates(NamedTuple):
         """
         log_mass = np.zeros(u.shape[:-1])
         if self.reduced and self.natural:
-            log_phi = _normalised(np.concatenate([u, np.zeros((*u.shape[:-1], 1))], -1))
+            log_phi = _normalise_logs(np.concatenate([u, np.zeros((*u.shape[:-1], 1))], -1))
             phi = np.exp(log_phi)
             log_density = (t.a * log_phi).sum(-1)
         elif self.reduced:
@@ -329,7 +329,7 @@ class Coordinates(NamedTuple):
             return np.asarray(a - u - total * phi)
         return np.asarray((a - 1.0) / u - total / u.sum(-1, keepdims=True) - 1.0)
 
-    def spread(self, p: Place, t: Target, z: Doubles) -> Doubles:
+    def multiply_noise(self, p: Place, t: Target, z: Doubles) -> Doubles:
         """Multiply a noise vector by a square root of the inverse metric G^-1, (..., m).
 
         Parameters
@@ -397,7 +397,7 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         mean, four_h = origin.mean, 4.0 * h
-        if self.folded:
+        if self.is_reflected:
             variance = origin.u if riemannian else np.ones(())
             near = -((to - mean) ** 2) / (four_h * variance)
             mirrored = -((to + mean) ** 2) / (four_h * variance)
@@ -410,7 +410,7 @@ class Coordinates(NamedTuple):
         return np.asarray(0.5 * log_det - square / four_h[:, 0])
 
 
-def _normalised(log_g: Doubles) -> Doubles:
+def _normalise_logs(log_g: Doubles) -> Doubles:
     """Subtract the log of the sum of exponentials from logarithms.
 
     The largest logarithm is subtracted first, which rounds less than `log_total`.

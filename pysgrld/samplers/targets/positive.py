@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import UsageError
-from pysgrld.samplers.log_rows import transition
+from pysgrld.samplers.log_rows import cir_transition
 from pysgrld.samplers.targets.common import (
     Noise,
     check_numbers,
     check_schedule,
     check_sizes,
+    draw_minibatch,
     iterations,
-    minibatch_of,
 )
 from pysgrld.types import Doubles, Key, Schedule
 
@@ -79,7 +79,7 @@ def gamma(
         A `ValueError`, if an argument is out of range.
     """
     sizes = samples, burn_in, thin, chains
-    x, schedule = _checked(
+    x, schedule = _check_observations(
         "counts", counts, minibatch, sizes, step_size, shape=shape, rate=rate, start=start
     )
     if not ((x >= 0) & (x == np.floor(x))).all():
@@ -93,9 +93,9 @@ def gamma(
         if minibatch is None:
             shapes = np.full(chains, shape + total)
         else:
-            observed = x[minibatch_of(len(x), minibatch, chains, key)]
+            observed = x[draw_minibatch(len(x), minibatch, chains, key)]
             shapes = shape + observed.sum(1) * (len(x) / minibatch)
-        transition(key, log_g, shapes[None], stream=0, h=schedule(t), threads=1)
+        cir_transition(key, log_g, shapes[None], stream=0, h=schedule(t), threads=1)
         if draw is not None:
             draws[draw] = log_g[0] - log_scale
     return draws
@@ -161,7 +161,7 @@ def lognormal(
         A `ValueError`, if an argument is out of range.
     """
     sizes = samples, burn_in, thin, chains
-    x, schedule = _checked(
+    x, schedule = _check_observations(
         "observations",
         observations,
         minibatch,
@@ -182,17 +182,17 @@ def lognormal(
     for t, draw in iterations(samples, burn_in, thin):
         seen: float | Doubles = total
         if minibatch is not None:
-            observed = logs[minibatch_of(len(x), minibatch, chains, Key(seed, 0, t))]
+            observed = logs[draw_minibatch(len(x), minibatch, chains, Key(seed, 0, t))]
             seen = observed.sum(1) * (len(x) / minibatch)
         m = v * (mean / variance + seen / noise)
-        h, (z, _) = schedule(t), normals.at(t)
+        h, (z, _) = schedule(t), normals.draw(t)
         log_x = m + (log_x - m) * math.exp(-h) + math.sqrt(-v * math.expm1(-2.0 * h)) * z[:, 0]
         if draw is not None:
             draws[draw] = log_x
     return draws
 
 
-def _checked(
+def _check_observations(
     name: str,
     values: npt.ArrayLike,
     minibatch: int | None,

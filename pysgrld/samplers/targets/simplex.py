@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.core import core, padded
+from pysgrld.core import core, padded_width
 from pysgrld.errors import UsageError
-from pysgrld.samplers.log_rows import transition
+from pysgrld.samplers.log_rows import cir_transition
 from pysgrld.samplers.rows import WarmUp
 from pysgrld.samplers.sgrld import Langevin
 from pysgrld.samplers.smld import Dual
@@ -132,7 +132,7 @@ def sample(
             "categories; give a single number, or use algo='scir' or langevin()"
         )
     moved = Chains(algo, start_rows(len(n), chains, start, seed, prior[0]), prior, chains)
-    everything = core.zeros(len(n), padded(chains), "int64")
+    everything = core.zeros(len(n), padded_width(chains), "int64")
     everything[:, :chains] = n[:, None]
     statistics = Counts(np.arange(len(n), dtype=np.int32), everything, 1.0)
     log_omega = np.empty((samples, chains, len(n)))
@@ -177,7 +177,7 @@ class Chains:
         elif algo == "sgrld":
             self.state = Langevin(block, 1, **rows)
         else:
-            self.state = Dual.after(WarmUp(block, 1, **rows))
+            self.state = Dual.from_warm_up(WarmUp(block, 1, **rows))
 
     def step(self, key: Key, counts: Counts, h: float) -> None:
         """Update all chains in one iteration.
@@ -194,7 +194,7 @@ class Chains:
         # If the state is an array, update it by CIR transitions (Baker et al. 2018, eq. 2.2).
         if isinstance(self.state, np.ndarray):
             shape = self.prior[:, None] + counts.counts[:, : self.chains] * counts.factor
-            transition(key, self.state, shape, stream=0, h=h, threads=1)
+            cir_transition(key, self.state, shape, stream=0, h=h, threads=1)
         else:
             self.state.step(key, counts, h)
 

@@ -26,8 +26,8 @@ from pysgrld.samplers.targets.common import (
     check_numbers,
     check_schedule,
     check_sizes,
+    draw_minibatch,
     iterations,
-    minibatch_of,
 )
 from pysgrld.samplers.targets.directions import (
     ADDED,
@@ -327,9 +327,9 @@ class Gradients:
             raise UsageError(f"target has no attribute {missing[0]}, which is needed {case}")
         if getattr(target, "observations", 1) < 1:
             raise UsageError("target has no observation, but at least one is needed")
-        self.at(0, x)
+        self.estimate(0, x)
 
-    def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
+    def estimate(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
         """Return the gradient of all chains, and the variance of its noise (0 if unknown).
 
         Parameters
@@ -354,7 +354,7 @@ class Gradients:
             name, values = "gradient", np.asarray(target.gradient(x), np.float64)
         else:
             key = Key(self.seed, 0, t)
-            chosen = minibatch_of(target.observations, self.minibatch, len(x), key)
+            chosen = draw_minibatch(target.observations, self.minibatch, len(x), key)
             shape = (len(x), self.minibatch, *shape[1:])
             name, values = "estimates", np.asarray(target.estimates(x, chosen), np.float64)
         if values.shape != shape:
@@ -366,7 +366,7 @@ class Gradients:
             variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
             variance = variance / values.shape[1]
         if self._sd:
-            z, _ = self._noise.at(t)
+            z, _ = self._noise.draw(t)
             gradient = gradient + self._sd * z.reshape(self.shape)
         return gradient, variance
 
@@ -417,7 +417,7 @@ class MovingPoints:
         self.friction = np.zeros((len(x), *(1,) * (x.ndim - 1)))
         self.accepted, self.clipped = np.zeros(len(x)), np.zeros(len(x), np.int64)
         self.noise = Noise(len(x), x[0].size, seed, stream=CHAINS)
-        self.v = tangent(x, self.noise.at(0)[0].reshape(x.shape))
+        self.v = tangent(x, self.noise.draw(0)[0].reshape(x.shape))
 
     def warmth(self) -> Doubles:
         """Return each chain's mean squared velocity per dimension, (chains,)."""
@@ -483,9 +483,9 @@ class FrictionChains(MovingPoints):
         self.adapt_friction(h)
         self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
         damp = np.exp(-0.5 * h * self.friction)
-        gradient, variance = self.gradients.at(t, self.x)
+        gradient, variance = self.gradients.estimate(t, self.x)
         require_finite(gradient, t)
-        force = self.spread(self.noise.at(t + 1)[0], h, variance) - h * gradient
+        force = self.scaled_noise(self.noise.draw(t + 1)[0], h, variance) - h * gradient
         self.v = damp * (damp * self.v + tangent(self.x, force))
         self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
         self.adapt_friction(h)
@@ -503,7 +503,7 @@ class FrictionChains(MovingPoints):
             measured = self.warmth() * (self.dimensions / self.degrees)
             self.friction += (measured - 1.0).reshape(self.friction.shape) * 0.5 * h
 
-    def spread(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
+    def scaled_noise(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
         """Return the noise to add in a step, with variance 2 C h minus the gradient noise's variance.
 
         Parameters
@@ -561,15 +561,15 @@ class TrajectoryChains(MovingPoints):
         h : float
             Integrator's step, > 0.
         """
-        z, uniform = self.noise.at(t + 1)
+        z, uniform = self.noise.draw(t + 1)
         before = self.x
         self.v = tangent(before, z.reshape(before.shape))
         energy = self.gradients.energy(before) + 0.5 * self.dimensions * self.warmth()
-        gradient, _ = self.gradients.at(t, self.x)
+        gradient, _ = self.gradients.estimate(t, self.x)
         for _ in range(self.leaps):
             self.v = self.v - 0.5 * h * tangent(self.x, gradient)
             self.x, self.v = great_circle(self.x, self.v, h)
-            gradient, _ = self.gradients.at(t, self.x)
+            gradient, _ = self.gradients.estimate(t, self.x)
             self.v = self.v - 0.5 * h * tangent(self.x, gradient)
         energy -= self.gradients.energy(self.x) + 0.5 * self.dimensions * self.warmth()
         taken = np.log(uniform) <= energy

@@ -10,7 +10,7 @@ from skeletons.multinomial.resolved import MultinomialOptions
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.core import padded
+from pysgrld.core import padded_width
 from pysgrld.core.draws import Draw
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key, Minibatch
@@ -56,6 +56,6 @@ class CountedDocuments(DocumentSampler):
 
 def _counted(batch: Minibatch) -> Collected:
     """Count the words of the given documents."""
-    counts = np.zeros((len(batch.words), padded(1)), np.int64)
+    counts = np.zeros((len(batch.words), padded_width(1)), np.int64)
     np.add.at(counts[:, 0], batch.indices, batch.counts)
     return Collected((counts,))

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.core.arithmetic import log
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import restore_arrays
 from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
@@ -53,7 +53,7 @@ class TokenPerplexity(Scorer):
         """Return the perplexity of tokens, given the log probabilities of words."""
         whole = self.held_out.held_out
         value = math.exp(-float(self._counts @ logs) / whole.tokens)
-        of_documents = whole.summed(logs[self._rows] * whole.counts)
+        of_documents = whole.sum_by_document(logs[self._rows] * whole.counts)
         return Estimate.perplexity(value, of_documents, whole.lengths.astype(np.float64))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -95,5 +95,5 @@ class TokenPerplexity(Scorer):
             If they are not those of these documents.
         """
         own = self.arrays()
-        put_back(own, arrays, self.prefix)
+        restore_arrays(own, arrays, self.prefix)
         self.samples = int(own["samples"][0])
