@@ -142,6 +142,25 @@ class CountModel(TopicModel):
         self._seen, self._labels = seen, labels
         self._finish()
 
+    @property
+    def perplexity_error_(self) -> float:
+        """Standard error of ``perplexity_``, for other documents like those that `fit` held out.
+
+        Raises
+        ------
+        AttributeError
+            Before `fit`, if `fit` held out fewer than two documents, and after `load` of a run of
+            ``sgmc train``.
+        """
+        self._check_fitted()
+        error = self._score_error
+        if error is None:
+            raise AttributeError(
+                "perplexity_error_ needs documents that fit held out, and their scores; use fit "
+                "without holdout=0, or 'sgmc eval' for a run"
+            )
+        return error
+
     def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
         """Return the perplexity of held-out parts of documents, for the topics ``components_``.
 

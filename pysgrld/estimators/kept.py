@@ -40,6 +40,8 @@ from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 if TYPE_CHECKING:
     import pandas
 
+    from pysgrld.corpus import Corpus
+
 #: `AUTO_SAMPLES`, `AUTO_BYTES`: with the default of ``keep_samples``, the maximum number of stored
 #: samples and of their bytes.
 AUTO_SAMPLES, AUTO_BYTES = 50, 1 << 28
@@ -346,7 +348,7 @@ class KeptModel(Framed):
                 "this model has no topic shares of documents, so effects cannot be estimated; "
                 "use another model"
             )
-        columns = {str(name): _with_days(list(data[name])) for name in data}
+        columns = {str(name): with_days(list(data[name])) for name in data}
         for name, values in columns.items():
             if len(values) != len(documents):
                 raise UsageError(
@@ -419,6 +421,12 @@ class KeptModel(Framed):
         WriteError
             If the disk is full or fails.
         """
+        self._write(path, vocabulary, None)
+
+    def _write(
+        self, path: str | Path, vocabulary: Sequence[str] | None, corpus: Corpus | None
+    ) -> None:
+        """Write a run directory, as `save`, whose training documents are a stored corpus, if given."""
         from pysgrld.train.plan import config_of
 
         words, record, model = self._words(vocabulary), self._record, model_of(self.model)
@@ -442,6 +450,13 @@ class KeptModel(Framed):
         meta = {
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
+        if corpus is not None:
+            meta.pop("measures", None)  # They are measured on the corpus.
+            config["corpus"] |= {
+                "fingerprint": corpus.fingerprint,
+                **dict.fromkeys(("documents", "training_documents"), corpus.documents),
+                **dict.fromkeys(("tokens", "training_tokens"), corpus.tokens),
+            }
         try:
             run = RunDirectory.create(Path(path), config, list(words))
         except OutputError as error:  # Remove the advice that names options of the command line.
@@ -546,7 +561,7 @@ def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
     return result
 
 
-def _with_days(values: list[Any]) -> list[Any]:
+def with_days(values: list[Any]) -> list[Any]:
     """Convert dates and times in a column to days (datetime64); leave other columns unchanged.
 
     pandas' and NumPy's missing times differ from themselves.

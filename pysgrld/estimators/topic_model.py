@@ -178,6 +178,8 @@ class TopicModel(TopicTables, Transformer):
 
         Warns
         -----
+        UserWarning
+            If there are more topics than training documents.
         ConvergenceWarning
             If ``max_iter`` ends before the first posterior sample, so that the topics are one draw.
         """
@@ -228,6 +230,11 @@ class TopicModel(TopicTables, Transformer):
         if self.of_counts:
             facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
         self._begin(explicit_options, facts, documents, train, held_out, names, watched)
+        topics = max(self._options.widths, default=0)
+        if topics > len(train) and names is not None:
+            from pysgrld.train.plan import too_many_topics
+
+            warnings.warn(too_many_topics(topics, facts), UserWarning, stacklevel=3)
         if self.of_counts:
             self._word_counts = count([trained], words).words
         corpus = CorpusFacts(facts.words, facts.tokens)
@@ -320,6 +327,7 @@ class TopicModel(TopicTables, Transformer):
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False
         self._word_counts, self._measures, self._labels = None, None, {}
+        self._score_error = None
         if names is not None:
             self.feature_names_in_ = names
         self._check_lengths(documents)
@@ -329,7 +337,7 @@ class TopicModel(TopicTables, Transformer):
         posterior, stage, self._stage = self._posterior, self._stage, None
         # In partial_fit, the caller gives the minibatch, which may repeat documents.
         if batch is not None:
-            self._word_counts = self._measures = None
+            self._word_counts = self._measures = self._score_error = None
             if stage is not None:  # Draws of the refinement are of topics that training leaves.
                 self._samples = {}
         chain = posterior.chain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,17 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from pysgrld.chain.exact import trace_in
+from pysgrld.corpus.about.stored import Column
 from pysgrld.corpus.minibatches import Source
 from pysgrld.errors import UsageError, plural
-from pysgrld.estimators.base import is_whole
+from pysgrld.estimators.base import is_number, is_whole
 from pysgrld.estimators.dataframes import ALIKE, THESE, WORDS_SHOWN, check_population, library
-from pysgrld.estimators.kept import KeptModel, StoredSamples
+from pysgrld.estimators.fitting import jobs
+from pysgrld.estimators.inputs import content_keys
+from pysgrld.estimators.kept import KeptModel, StoredSamples, with_days
+from pysgrld.estimators.words import stored, texts_in
 from pysgrld.evaluate.coherence import coherence
+from pysgrld.models.admixture import BLOCK
 from pysgrld.models.fitted import evenly_spaced
-from pysgrld.reading.intervals import sense_of
+from pysgrld.reading.intervals import ENOUGH, sense_of
 from pysgrld.reading.labels import LONGEST, Label, tidy
 from pysgrld.reading.results import COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS, Results
-from pysgrld.report.document_pass import Shares, share_deviation
+from pysgrld.report.document_pass import DRAWS, DrawnBlock, Shares, share_deviation
+from pysgrld.report.population import EstimatedShares, GroupOfEach, PopulationShares
 from pysgrld.types import Documents, Doubles, Int64s
 
 if TYPE_CHECKING:
@@ -47,8 +54,10 @@ class Measures(NamedTuple):
 class TopicTables(KeptModel):
     """Base class of estimators that measure their topics on the documents of `fit`."""
 
-    numbers = (*KeptModel.numbers, "measures")
+    numbers = (*KeptModel.numbers, "measures", "score_error")
     _measures: Measures | list[list[float] | None] | None = None
+    # Standard error of the score of the documents that `fit` held out; None if unknown.
+    _score_error: float | None = None
 
     def set_names(self, names: Mapping[int, str]) -> Self:
         """Name topics of the lowest layer, for tables, pictures and pages; `save` stores the names.
@@ -104,6 +113,10 @@ class TopicTables(KeptModel):
             None if npmi is None else npmi.tolist(),
             None if trace is None else self._deviation(documents.take(rows), rows, len(train)),
         )
+        posterior = self._posterior if self._stage is None else self._stage.posterior
+        if posterior.scorer is not None:
+            error = float((posterior.average() if posterior.samples else posterior.point()).error)
+            self._score_error = None if math.isnan(error) else error
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
         """Return the standard deviation of topic shares between corpora, from some documents."""
@@ -298,30 +311,214 @@ class TopicTables(KeptModel):
         documents_frame: pandas.DataFrame = frame(table)
         return documents_frame
 
-    def report(self) -> Page:
-        """Return the web page of the model as HTML, as made by ``sgmc report``.
+    def similar_documents(self, X: Any, document: Any, n: int = 10) -> pandas.DataFrame:
+        """Return a pandas DataFrame of the documents with proportions most similar to a document's.
+
+        It is the answer of ``sgmc topics --like``.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            As in `fit`. Documents without a word that the model knows are left out.
+        document : int or str
+            The row of a document in X, from 0, which is not compared with itself; or a new text.
+        n : int
+            Maximum number of documents, at least 1.
 
         Returns
         -------
-        Page
-            ``html`` has the page's HTML as bytes. The page shows documents only if `load` has read
-            a run of ``sgmc train``, because a fit keeps no documents. Shares and coherence are those
-            that `fit` measured.
+        pandas.DataFrame
+            Columns ``document`` (the index of X, or else its row, from 0), ``similarity`` (the sum
+            over topics of sqrt(p q) for proportions p and q: 1 if they are equal), ``topics`` (the
+            names of the topics that contribute most) and, if X is texts, the first 200 characters
+            as ``text``.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: pandas is not installed, a bad X, or no such row.
+        """
+        from pysgrld.report.answers import EXCERPT, most_similar
+
+        frame = library("pandas", "similar_documents").DataFrame
+        if not is_whole(n, 1):
+            raise UsageError(f"n: wanted a number of documents, at least 1, found {n!r}")
+        documents = self._documents_like(X)
+        if not isinstance(document, str) and not is_whole(document, 0, len(documents) - 1):
+            raise UsageError(
+                f"document: wanted a text or a row from 0 to {len(documents) - 1}, found {document!r}"
+            )
+        filled = np.flatnonzero(np.diff(documents.indptr) > 0)
+        shares = self._shares(documents, 1)
+        chosen = self._shares([document], 1)[0] if isinstance(document, str) else shares[document]
+        similar = [
+            (int(filled[place]), similarity, topics)
+            for place, similarity, topics in most_similar(shares[filled], chosen, n + 1)
+        ]
+        similar = [part for part in similar if part[0] != document][:n]
+        rows = np.array([row for row, _, _ in similar], np.int64)
+        names, index = self._short_names(), getattr(X, "index", None)
+        table: dict[str, Any] = {
+            "document": rows if index is None or callable(index) else index[rows],
+            "similarity": [similarity for _, similarity, _ in similar],
+            "topics": [", ".join(names[k] for k in topics) for _, _, topics in similar],
+        }
+        if (texts := texts_in(X)) is not None:
+            table["text"] = [" ".join(texts[row].split())[:EXCERPT] for row in rows.tolist()]
+        documents_frame: pandas.DataFrame = frame(table)
+        return documents_frame
+
+    def topics_over_time(self, X: Any, times: Any) -> pandas.DataFrame:
+        """Return a pandas DataFrame of the shares of topics along dates or numbers.
+
+        It is the answer of ``sgmc topics --along``.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            As in `fit`. Documents without words are left out.
+        times : sequence
+            The time of each document: dates, texts of dates that pandas reads, or numbers such as
+            years. Documents with a missing time are left out. Dates are grouped by day, month, year
+            or decade, and more than 60 different numbers by their quantiles.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each topic and time: ``topic`` (the row of ``components_``), ``name``,
+            ``time``, ``documents`` (their number), ``share`` (the mean over the documents) and, if at
+            least 20 posterior samples are kept, ``low`` and ``high``, its 90 % interval for other
+            documents like these.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: pandas is not installed, a bad X, or times that are neither dates nor
+            numbers, or of another number than X.
+        """
+        from pysgrld.report.sections.groups import grouped
+
+        pandas = library("pandas", "topics_over_time")
+        documents = self._documents_like(X)
+        times = list(times)
+        if len(times) != len(documents):
+            raise UsageError(
+                f"times has {plural(len(times), 'value')}, but X has {len(documents):,} documents"
+            )
+        column, values = _ordered(times, pandas)
+        filled = np.flatnonzero(np.diff(documents.indptr) > 0)
+        groups = grouped(column, [values[row] for row in filled])
+        shares = self._population(documents.take(filled), groups.grouping)
+        names, bins = self._short_names(), len(groups.levels)
+        k = len(names)
+        table: dict[str, Any] = {
+            "topic": np.repeat(np.arange(k), bins),
+            "name": np.repeat(np.array(names, dtype=object), bins),
+            "time": groups.levels * k,
+            "documents": groups.documents * k,
+            "share": shares.mean[:, :bins].ravel(),
+        }
+        if self._enough_draws():
+            table |= {"low": shares.low[:, :bins].ravel(), "high": shares.high[:, :bins].ravel()}
+        times_frame: pandas.DataFrame = pandas.DataFrame(table)
+        return times_frame
+
+    def _enough_draws(self) -> list[int]:
+        """Return the steps of the samples from which documents are drawn; none if they are too few."""
+        steps = self._fitted().spread_over(list(self._samples), DRAWS)
+        return steps if len(steps) >= ENOUGH else []
+
+    def _population(self, documents: Documents, groups: GroupOfEach) -> EstimatedShares:
+        """Return the mean shares of topics in groups of documents, with intervals if possible."""
+        fitted, steps = self._fitted(), self._enough_draws()
+        visitor = PopulationShares(groups)
+        visitor.begin(max(1, len(steps)), len(documents), fitted.layers[0])
+        for first in range(0, len(documents), BLOCK):
+            ids = np.arange(first, min(first + BLOCK, len(documents)))
+            block, keys = documents.take(ids), content_keys(documents)[ids]
+            if steps:
+                samples = fitted.samples_for_new(steps, self._samples.__getitem__)
+                draws = list(fitted.document_draws(samples, block, ids, 0))
+                theta = np.stack([draw.theta for draw in draws])
+                tokens = np.stack([draw.tokens for draw in draws])
+            else:
+                theta = fitted.proportions(self._draw, block, keys, 0).astype(np.float32)[None]
+                tokens = theta * block.lengths[:, None].astype(np.float32)
+            ones = np.ones(theta.shape[1:])
+            place = slice(first, first + len(ids))
+            visitor.add(DrawnBlock(place, theta, tokens, block.lengths, ones))
+        return visitor.shares.documents
+
+    def report(self, X: Any = None) -> Page:
+        """Return the web page of the model as HTML, as made by ``sgmc report``.
+
+        Parameters
+        ----------
+        X : list of str, optional
+            Texts of documents, which the page shows; the shares and coherence of topics are then
+            those in X. By default the page shows the documents of the run of ``sgmc train`` that
+            `load` has read; otherwise it shows no documents, because a fit keeps none, and shares
+            and coherence are those that `fit` measured.
+
+        Returns
+        -------
+        Page
+            ``html`` has the page's HTML as bytes.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: X is not texts, or the model does not know the words of its columns.
         """
         from pysgrld.report import report
 
         self._check_fitted()
-        if isinstance(self._samples, StoredSamples):
+        if X is None and isinstance(self._samples, StoredSamples):
             return report(self._samples.run.path)
+        texts = None if X is None else texts_in(X)
+        if X is not None and (texts is None or not hasattr(self, "feature_names_in_")):
+            raise UsageError(
+                "report: the page shows documents only if X is a list of texts and the model was "
+                "fitted to texts or tokens; leave X out for a page without documents"
+            )
         with tempfile.TemporaryDirectory(prefix="sgmc-") as folder:
-            place = Path(folder) / type(self).__name__.lower()
-            self.save(place)
-            name, documents = type(self).__name__, plural(self._record.documents, "document")
-            page = report(place, title=f"{name} of {documents}")
+            place, corpus = Path(folder) / type(self).__name__.lower(), None
+            if texts is not None:
+                words = self.feature_names_in_.tolist()
+                corpus = stored(texts, words, Path(folder) / "corpus", jobs(self.n_jobs))
+            self._write(place, None, corpus)
+            number = self._record.documents if texts is None else len(texts)
+            page = report(place, title=f"{type(self).__name__} of {plural(number, 'document')}")
             _ = page.html  # This line computes the page while the temporary folder exists.
             return page
+
+
+def _ordered(times: list[Any], pandas: Any) -> tuple[Column, list[Any]]:
+    """Return the kind of the times as a column, and the times as ISO dates or numbers.
+
+    Missing times are None.
+
+    Raises
+    ------
+    UsageError
+        If the times are neither dates nor numbers.
+    """
+    if any(isinstance(time, str) for time in times):
+        try:
+            times = list(pandas.to_datetime(pandas.Series(times, dtype=object)))
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"times: neither dates nor numbers: {error}") from None
+    times = [None if time is None or time != time else time for time in with_days(times)]
+    known = [time for time in times if time is not None]
+    if all(isinstance(time, np.datetime64) for time in known):
+        return Column("time", "time", 0), [None if t is None else str(t) for t in times]
+    if not all(is_number(time) for time in known):
+        raise UsageError("times: wanted dates or numbers, all of one kind")
+    whole = all(isinstance(time, int | np.integer) for time in known)
+    return Column("time", "integer" if whole else "real", 0), times

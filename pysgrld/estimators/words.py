@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysgrld.errors import IGNORED, CorpusError, Log, UsageError, no_log, plural
 from pysgrld.estimators.inputs import MOST_WORDS, column_names, counts_in, is_annotated
 from pysgrld.types import Array, Documents
+
+if TYPE_CHECKING:
+    from pysgrld.corpus import Corpus
 
 #: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
@@ -381,6 +384,29 @@ def counted(
         np.concatenate([block.indices for block in blocks]),
         np.concatenate([block.counts for block in blocks]),
     )
+
+
+def stored(texts: Sequence[str], words: Sequence[str], store: Path, threads: int) -> Corpus:
+    """Store texts as a corpus with the given words, for pages that show documents.
+
+    Parameters
+    ----------
+    texts, words : sequence of str
+    store : Path
+        Folder of the corpus, which must not exist.
+    threads : int
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text is invalid.
+    """
+    from pysgrld.corpus import CorpusOptions
+    from pysgrld.corpus.open import open_corpus
+
+    with _written(texts) as file:
+        options = CorpusOptions(max_line=LONGEST)
+        return open_corpus([str(file)], options, store=store, match=words, threads=threads)
 
 
 @contextmanager

@@ -36,7 +36,8 @@ def of_topics(
     # Word ids and counts, of the minibatch in use and the next one. The whole corpus is counted
     # elsewhere.
     is_part = options.minibatch < facts.documents
-    documents = int(2 * (4 + 4) * options.minibatch * facts.length) if is_part else 0
+    distinct = min(facts.length, extent.distinct)
+    documents = int(2 * (4 + 4) * options.minibatch * distinct) if is_part else 0
     held_out = extent.held_out
     scored = 0
     if held_out is not None:

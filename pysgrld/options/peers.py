@@ -299,9 +299,7 @@ METHODS_OF_PEERS = {
     **dict.fromkeys(("set_topic_labels", "custom_labels_"), ("set_names", "")),
     "update_topics": ("", "top_words(order=...) lists the words of topics in another order"),
     "reduce_outliers": ("", "no document is an outlier, since each has shares of all topics"),
-    **dict.fromkeys(
-        ("topics_over_time", "topics_per_class"), ("effect", "as effect(X, '~ year', data)")
-    ),
+    "topics_per_class": ("effect", "as effect(X, '~ class', data)"),
     "log_perplexity": ("perplexity", ""),
     "update": ("partial_fit", ""),
     "reduce_topics": ("", "fit again with a smaller n_components"),

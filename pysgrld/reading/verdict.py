@@ -70,7 +70,8 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     else:
         mixed = all(is_mixed(q.measure) for q in d.quantities)
         result = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
-    untold = _untold(d)
+    # With few samples, R-hat is not evidence of a chain that has not mixed.
+    untold = _untold(d) or (len(d.iterations) < FEW and not advice.good)
     if sure and not untold:
         parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
         result.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
@@ -263,8 +264,9 @@ def _advice(d: Diagnosis) -> _Advice:
         )
     if len(d.iterations) < FEW:
         return _Advice(
-            f"Only {len(d.iterations)} samples per chain are available, too few for a judgement. "
-            "Train longer, or train a new run with a smaller --set sample-every.",
+            f"Only {len(d.iterations)} samples per chain are available, too few for a judgement: "
+            "R-hat and ESS mean little, and topics may agree or differ only because chains are "
+            "short. Train longer, or train a new run with a smaller --set sample-every.",
             longer=True,
         )
     if drifting and d.chains > 1:

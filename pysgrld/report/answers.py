@@ -17,6 +17,7 @@ from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at,
 from pysgrld.report.population import EstimatedShares, PopulationShares
 from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
+from pysgrld.types import Array
 
 #: Maximum number of characters of an excerpt of a document's text.
 EXCERPT = 200
@@ -275,22 +276,38 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         titles = [_PIECE.sub("", titles[row]) for row in first]
         chosen = [int(rows[np.flatnonzero(labels == key)[0]])]
     place_of_chosen = int(np.flatnonzero(rows == chosen[0])[0])
-    roots = np.sqrt(theta)
-    of_chosen = roots[place_of_chosen]
-    similarity = np.clip(roots @ of_chosen, 0.0, 1.0)
-    order = np.lexsort((rows, -similarity))
-    order = order[order != place_of_chosen][:n]
     similar = []
-    for place in order.tolist():
+    for place, similarity, common in most_similar(theta, theta[place_of_chosen], n + 1):
+        if place != place_of_chosen and len(similar) < n:
+            row = int(rows[place])
+            similar.append(SimilarDocument(row, names[row], titles[place], similarity, common))
+    total = len(set(names)) if whole else corpus.documents
+    return SimilarDocuments(similar, len(rows) - 1, total)
+
+
+def most_similar(theta: Array, chosen: Array, n: int) -> list[tuple[int, float, list[int]]]:
+    """Return the n rows of proportions that are most similar to given proportions.
+
+    Parameters
+    ----------
+    theta : (rows, K) float
+    chosen : (K,) float
+    n : int
+
+    Returns
+    -------
+    list of (int, float, list of int)
+        For each row its place, its similarity and at most three topics, as in `SimilarDocument`.
+    """
+    roots, of_chosen = np.sqrt(theta), np.sqrt(chosen)
+    similarity = np.clip(roots @ of_chosen, 0.0, 1.0)
+    similar = []
+    for place in np.argsort(-similarity, kind="stable")[:n].tolist():
         parts = roots[place] * of_chosen
         topics = np.argsort(-parts, kind="stable")[:3]
         common = [int(topic) for topic in topics if parts[topic] >= _COMMON]
-        row = int(rows[place])
-        similar.append(
-            SimilarDocument(row, names[row], titles[place], float(similarity[place]), common)
-        )
-    total = len(set(names)) if whole else corpus.documents
-    return SimilarDocuments(similar, len(rows) - 1, total)
+        similar.append((place, float(similarity[place]), common))
+    return similar
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:

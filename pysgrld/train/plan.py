@@ -405,14 +405,7 @@ def _remarks(
             "sets another number; 'sgmc search' compares numbers)"
         )
     if k > facts.documents or k * TOKENS > facts.tokens:
-        most = min(facts.documents, facts.tokens // BETTER)
-        advice = f"try {most} or fewer" if most > 1 else "give more documents"
-        yield Message(
-            f"{plural(k, 'topic')} are too many for {plural(facts.documents, 'document')} with "
-            f"{plural(facts.tokens, 'token')} to find reliable topics (about "
-            f"{plural(facts.tokens // k, 'token')} per topic); {advice}",
-            Severity.WARNING,
-        )
+        yield Message(too_many_topics(k, facts), Severity.WARNING)
     if held_out is None:
         return
     number, tokens, whole = len(held_out.held_out), held_out.held_out.tokens, model.score.whole
@@ -423,6 +416,24 @@ def _remarks(
             "hold out more with --holdout, or give other documents with --holdout-corpus",
             Severity.WARNING,
         )
+
+
+def too_many_topics(k: int, facts: Facts) -> str:
+    """Return the warning that K topics are too many for a corpus.
+
+    Parameters
+    ----------
+    k : int
+    facts : Facts
+        Facts of the training documents.
+    """
+    most = min(facts.documents, facts.tokens // BETTER)
+    advice = f"try {most} or fewer" if most > 1 else "give more documents"
+    return (
+        f"{plural(k, 'topic')} are too many for {plural(facts.documents, 'document')} with "
+        f"{plural(facts.tokens, 'token')} to find reliable topics (about "
+        f"{plural(facts.tokens // k, 'token')} per topic); {advice}"
+    )
 
 
 #: Bytes of memory that the program and its libraries need, whatever the model.

@@ -122,7 +122,9 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
 def longer(sgmc, run):
     """Follow the advice of a run's diagnosis literally."""
     said = sgmc("diagnose", run).stdout
-    assert "too few for a judgement. Train longer" in " ".join(said.split())
+    assert "too few for a judgement: R-hat and ESS mean little" in " ".join(said.split())
+    assert "No shared topic has mixed" not in said
+    assert "R-hat of their log probability" not in said
     (command,) = said.partition("Train longer with:\n")[2].splitlines()
     assert command.startswith("  sgmc train --resume ")
     return sgmc(*shlex.split(command)[1:]).stderr

@@ -310,3 +310,97 @@ def test_representative_documents_have_the_greatest_share_and_a_passage():
         of_moon = "moon" in row.name
         assert (row.document in "abcdef") == of_moon
         assert ("moon" if of_moon else "bread") in row.text
+
+
+STEMS = ("moon", "star", "sea"), ("bread", "dough", "oven")
+NOUNS = [[stem + end for stem in stems for end in ("s", "er", "y", "ful")] for stems in STEMS]
+
+
+@pytest.fixture(scope="module")
+def dated():
+    """Texts of two subjects, the second one from 2015 on, with their days and a fitted model."""
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(NOUNS[i >= 30], 15)) for i in range(60)]
+    days = [f"20{10 + i // 6}-0{1 + i % 6}-09" for i in range(60)]
+    lda = LDA(2, algo="gibbs", burn_in=20, max_iter=200, keep_samples=50)
+    return texts, days, lda.fit(texts)
+
+
+def test_topics_over_time_are_mean_shares_of_each_period(dated):
+    """Red with: periods out of order; shares of other documents; bounds on the wrong side."""
+    texts, days, lda = dated
+    years = [int(day[:4]) for day in days]
+    table = lda.topics_over_time(texts, years)
+    assert table.columns.tolist() == ["topic", "name", "time", "documents", "share", "low", "high"]
+    assert table.time.tolist() == [str(year) for year in range(2010, 2020)] * 2
+    assert (table.documents == 6).all()
+    assert ((table.low <= table.share) & (table.share <= table.high)).all()
+    later = 1 - int(lda.transform([texts[0]]).argmax())
+    of_later = table[table.topic == later].share.to_numpy()
+    assert (of_later[:5] < 0.2).all()
+    assert (of_later[5:] > 0.8).all()
+    as_dates = lda.topics_over_time(texts, pd.to_datetime(pd.Series(days)))
+    pd.testing.assert_frame_equal(as_dates, lda.topics_over_time(texts, days))
+    assert as_dates.time[0] == "2010-01-09"
+    missing = lda.topics_over_time([*texts, ""], [None, *years[1:], 2019])
+    assert missing.documents.sum() == 2 * 59
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (["2010"], "times has 1 value, but X has 60 documents"),
+        (["soon"] * 60, "times: neither dates nor numbers"),
+        ([2010, object()] * 30, "times: wanted dates or numbers"),
+    ],
+)
+def test_times_that_have_no_order_are_refused(dated, times, words):
+    with pytest.raises(UsageError, match=words):
+        dated[2].topics_over_time(dated[0], times)
+
+
+def test_similar_documents_share_topics_and_leave_the_document_out(dated):
+    """Red with: the document itself; documents of the other subject; rows for the index."""
+    texts, _, lda = dated
+    series = pd.Series(texts, index=[f"d{i}" for i in range(60)])
+    table = lda.similar_documents(series, 3, 5)
+    assert table.columns.tolist() == ["document", "similarity", "topics", "text"]
+    assert len(table) == 5
+    assert "d3" not in table.document.tolist()
+    assert all(int(name[1:]) < 30 for name in table.document)
+    assert table.similarity.is_monotonic_decreasing
+    assert table.text[0] == texts[int(table.document[0][1:])]
+    new = lda.similar_documents(texts, "breads and doughs in ovens", 60)
+    assert len(new) == 60
+    assert all(row >= 30 for row in new.document[:30])
+    with pytest.raises(UsageError, match="a row from 0 to 59, found 60"):
+        lda.similar_documents(texts, 60)
+
+
+def test_a_report_shows_texts_that_it_is_given(dated):
+    """Red with: a page that says that a fit keeps no documents; counts taken for texts."""
+    texts, _, lda = dated
+    facts = lda.report(texts).facts
+    assert facts["title"] == "LDA of 60 documents"
+    assert facts["docs"]["of"] == 60
+    assert not any("keeps no documents" in line for line in facts["missing"])
+    with pytest.raises(UsageError, match="only if X is a list of texts"):
+        lda.report(np.ones((2, 24)))
+
+
+def test_perplexity_has_a_standard_error_that_is_saved(dated, fitted, tmp_path):
+    """Red with: an error of other documents; one that save, load or a later step loses or keeps."""
+    lda = dated[2]
+    assert 0 < lda.perplexity_error_ < lda.perplexity_
+    lda.save(tmp_path / "run")
+    assert LDA.load(tmp_path / "run").perplexity_error_ == lda.perplexity_error_
+    with pytest.raises(AttributeError, match="fit held out"):
+        fitted.perplexity_error_  # noqa: B018
+
+
+def test_more_topics_than_texts_are_told(dated):
+    """Red without the warning; with one for as many topics as texts bear."""
+    with pytest.warns(
+        UserWarning, match="^50 topics are too many for 20 documents with 300 tokens"
+    ):
+        LDA(50, max_iter=6, burn_in=0, warm_up=0, holdout=0).fit(dated[0][20:40])
