@@ -4,9 +4,11 @@ import csv
 import json
 import re
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from pysgrld import LDA
 from pysgrld.cli import main, progress
@@ -69,6 +71,17 @@ def test_all_outputs_show_the_same_words_in_the_same_order(made, tmp_path, order
     with (tmp_path / "csv" / "topic-words.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {k: [r["word"] for r in rows if int(r["topic"]) == k] for k in range(K)} == words
+    table = shown("export", run, "--to", "parquet", "-o", tmp_path / "p", "--top", "8", *typed)
+    table = parquet.read_table(tmp_path / "p" / "topic-words.parquet").to_pydict()
+    for k in range(K):
+        assert [w for t, w in zip(table["topic"], table["word"], strict=True) if t == k] == words[k]
+    shown("export", run, "--to", "arviz", "-o", tmp_path / "draws", "--top", "8", *typed)
+    with h5py.File(tmp_path / "draws" / "draws.nc") as draws:
+        union = {w.decode() for w in draws["posterior/word"][:]}
+    assert union == {w for row in words.values() for w in row}
+    shown("report", run, "-o", tmp_path / "page.html", "--json", tmp_path / "facts.json", *typed)
+    page = json.loads((tmp_path / "facts.json").read_text())["topics"]
+    assert {t["id"]: t["top"][:8] for t in page} == words
     model = LDA.load(run)
     assert dict(enumerate(model.top_words(8, order=order))) == words
     frame = model.topics_frame(8, order=order)

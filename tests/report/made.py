@@ -244,7 +244,7 @@ METHOD = [
     {"name": "Share", "text": "The part of all words that belongs to a topic: the mean over draws.", "source": None},
     {"name": "Interval", "text": "The 5 % and 95 % quantiles over the kept draws of this chain. They tell how sure this chain is, not what another seed would find.", "source": None},
     {"name": "Relevance", "text": "λ log p(w | topic) + (1 − λ) log p(w | topic) / p(w).", "source": "Sievert and Shirley 2014"},
-    {"name": "Coherence", "text": "Mean NPMI over all pairs of the ten most probable words, from the training documents that have both words. 0: the words occur together by chance; 1: they always occur together.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
+    {"name": "Coherence", "text": "Mean NPMI over all pairs of the first ten words shown, from the training documents that have both words. 0: the words occur together by chance; 1: they always occur together.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
     {"name": "Stable words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
     {"name": "Distance", "text": "Hellinger distance: square root of 1 - Σ √(p q) over the words. 0 means the same topic, 1 no word in common.", "source": None},
     {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},

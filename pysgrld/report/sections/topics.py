@@ -202,7 +202,7 @@ class TopicRecords(Section):
             *definitions,
             Definition(
                 "Coherence",
-                "Mean NPMI over all pairs of the ten most probable words, from the training "
+                "Mean NPMI over all pairs of the first ten words shown, from the training "
                 "documents that have both words. 0: the words occur together by chance; 1: they "
                 "always occur together.",
                 "Bouma 2009; Lau, Newman and Baldwin 2014",

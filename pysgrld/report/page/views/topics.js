@@ -159,7 +159,7 @@ function chainsCard(topic) {
   if (!topic.others?.length) return null;
   const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
     wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
-  return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
+  return card("In the other chains", "Their first words; words in common are bold.", table("others", null, topic.others.map(row)));
 }
 
 function seedsCard(topic) {
