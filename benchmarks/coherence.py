@@ -5,7 +5,8 @@
     python benchmarks/coherence.py --page FILE                        # tables between two marks of a page
     python benchmarks/coherence.py --data ../shared/data --corpora 'five classes' --methods sgmc
 
-Each fit is one line of results/coherence.jsonl; a fit that has a line is not repeated. Protocol: ten
+Each fit is one line of results/coherence.jsonl; a fit that has a line is not repeated, unless
+``--results`` names another file. The tables end with the processor seconds of all fits. Protocol: ten
 words of each topic, NPMI with the formula of gensim's ``c_npmi`` (windows of ten words) on the documents
 of training, diversity (share of different words), K = 10, 50 and 30, one seed.
 """
@@ -465,8 +466,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
     rows = comparable(rows)
     corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
     methods = list(dict.fromkeys(r["method"] for r in rows))
+    topics = sorted({r["topics"] for r in rows} - {*CLASSES.values()})
     lines = [
-        "NPMI and diversity, means over fits:",
+        f"NPMI and diversity, means over K = {', '.join(map(str, topics))}:",
         "",
         f"| method | {' | '.join(corpora)} |",
         "|---" * (len(corpora) + 1) + "|",
@@ -487,6 +489,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
             continue
         cells = [mean_of(rows, name, method, ("purity", "ari", "nmi")) for name in labelled]
         lines.append(f"| {method} | {' | '.join(cells)} |")
+    # Rows of other words of the same topics have the seconds of one fit.
+    fits = [row["seconds"] for row in rows if not row["method"].startswith("sgmc, ")]
+    lines += ["", f"{len(fits)} fits took {sum(fits):,.0f} processor seconds."]
     return "\n".join(lines) + "\n"
 
 

@@ -183,7 +183,7 @@ def command(
     topics. Topics are means of the posterior samples. Their numbers are the rows of 'sgmc export', which
     writes them for spreadsheets and other programs.
     Words are distinctive: probable in the topic, and more probable than in other topics. If documents
-    are short (below 30 words on average), the most probable words are shown. Choose with
+    are short (below 8 words on average), the most probable words are shown. Choose with
     --words distinctive, probable, frex or relevance:LAMBDA (0 to 1).
     Weight is the share of the training tokens, NPMI the coherence of the first ten words, and distinct
     how exclusively words belong to this topic (1: only to it). Components of a mixture

@@ -17,7 +17,7 @@ from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 ADDED = 40.0
 #: Minimum mean number of tokens per training document for distinctive words to be the default, as
 #: measured in docs/evaluation.md.
-TOKENS_OF_DOCUMENT = 30.0
+TOKENS_OF_DOCUMENT = 8.0
 #: Weight of exclusivity in FREX, and default of lambda in relevance.
 FREX, RELEVANCE = 0.5, 0.6
 #: `_TOGETHER`, `_FEW`: maximum and minimum number of topics that are copied together. `_CELLS`:
@@ -91,8 +91,8 @@ def parse_order(text: Any) -> WordOrder:
 def default_order(documents: int, tokens: int) -> WordOrder:
     """Return the default order of topic words for a corpus.
 
-    In a short document, two distinctive words of one topic seldom occur together, although both
-    belong to the topic. Probable words are therefore more coherent if documents are short.
+    In a document of a few words, two distinctive words of one topic seldom occur together, although
+    both belong to the topic. Probable words are therefore more coherent in titles.
 
     Parameters
     ----------

@@ -559,3 +559,18 @@ def test_every_threshold_is_listed_and_has_a_comment():
     assert script.page() == (ROOT / "benchmarks" / "results" / "thresholds.txt").read_text()
     source = ["#: Seconds.", "LONG, FEW = (", "    1,", ")", "BARE = 2"]
     assert [script.has_comment(source, line) for line in (1, 2, 4)] == [True, True, False]
+
+
+def test_the_page_of_words_has_the_stored_fits(tmp_path):
+    """Red with: a page that lacks some K; seconds of a fit counted once for each of its rows."""
+    stored = ROOT / "docs" / "internals" / "topic-words.md"
+    page = Path(shutil.copy(stored, tmp_path))
+    script = ROOT / "benchmarks" / "coherence.py"
+    subprocess.run([sys.executable, script, "--page", page], check=True)
+    assert page.read_text() == stored.read_text()
+    lines = (ROOT / "benchmarks" / "results" / "coherence.jsonl").read_text().splitlines()
+    rows = [row for row in map(json.loads, lines) if row["method"] != "sgmc, probable words"]
+    seconds = sum(row["seconds"] for row in rows)
+    assert f"{len(rows)} fits took {seconds:,.0f} processor seconds." in page.read_text()
+    assert seconds < 3600
+    assert {row["topics"] for row in rows} == {10, 22, 30, 50}

@@ -126,8 +126,8 @@ def test_all_words_are_there_if_more_are_wanted():
 
 def test_short_documents_have_probable_words_by_default():
     """Red with: one default for all corpora."""
-    assert default_order(1000, 29_900) == PROBABLE
-    assert default_order(1000, 30_000) == DISTINCTIVE
+    assert default_order(1000, 7_900) == PROBABLE
+    assert default_order(1000, 8_000) == DISTINCTIVE
     assert default_order(0, 0) == PROBABLE
 
 
