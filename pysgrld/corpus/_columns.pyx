@@ -1,14 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Loops over the values of columns: conversion to UTF-8, distinct values, and simple notations."""
+"""Loops over the cells of tables and the values of columns.
+
+Lines are split into cells, values are converted to UTF-8, distinct values are numbered, and values
+in simple notations are read.
+"""
 
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.mem cimport PyMem_Free
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.math cimport isfinite
-from libc.string cimport strlen
+from libc.string cimport memchr, strlen
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -39,6 +43,114 @@ cdef enum:
     OTHER, WHOLE, DECIMAL, ISO, NO_DIGIT
 
 cdef int64_t _DAY = 86_400_000_000
+
+
+def plain_records(bytes block not None, Py_ssize_t start, char delimiter, Py_ssize_t n_fields,
+                  bint quoted, Py_ssize_t most):
+    """Split lines of a table into cells, up to a line that is not one record with `n_fields` cells.
+
+    The cells are those of `csv.reader` (strict). Lines with a NUL, or with a carriage return before
+    their end, are left to it, too.
+
+    Parameters
+    ----------
+    block : bytes
+        Whole lines.
+    start : int
+        Offset of the first line to split.
+    delimiter : int
+        An ASCII character.
+    n_fields : int
+        Number of cells of a record, at least 2.
+    quoted : bool
+        Whether cells may be quoted.
+    most : int
+        Maximum number of records.
+
+    Returns
+    -------
+    records : list of list of str
+    end : int
+        Offset of the first line that is not among the records.
+    """
+    cdef list records = []
+    cdef const char* first = PyBytes_AS_STRING(block)
+    cdef const char* end = first + PyBytes_GET_SIZE(block)
+    cdef const char* line = first + start
+    cdef const char* stop
+    cdef const char* last
+    cdef list cells
+    while line < end and len(records) < most:
+        stop = <const char*>memchr(line, b"\n", end - line)
+        last = end if stop == NULL else stop
+        if last > line and last[-1] == b"\r":
+            last -= 1
+        if memchr(line, b"\r", last - line) != NULL or memchr(line, 0, last - line) != NULL:
+            break
+        cells = _cells(line, last, delimiter, n_fields, quoted)
+        if cells is None:
+            break
+        records.append(cells)
+        line = end if stop == NULL else stop + 1
+    return records, line - first
+
+
+cdef list _cells(const char* place, const char* last, char delimiter, Py_ssize_t n_fields,
+                 bint quoted):
+    """Split a line into cells; return None if their number or a quotation mark is wrong."""
+    cdef list cells = []
+    cdef const char* stop
+    cdef const char* quote
+    cdef bint doubled
+    while len(cells) < n_fields:
+        if quoted and place < last and place[0] == b'"':
+            place += 1
+            doubled = False
+            quote = place
+            while True:
+                quote = <const char*>memchr(quote, b'"', last - quote)
+                if quote == NULL:
+                    return None
+                if quote + 1 == last or quote[1] != b'"':
+                    break
+                doubled = True
+                quote += 2
+            stop = quote + 1
+            if stop < last and stop[0] != delimiter:
+                return None
+            cell = PyUnicode_DecodeUTF8(place, quote - place, "surrogateescape")
+            cells.append((<str>cell).replace('""', '"') if doubled else cell)
+        else:
+            stop = <const char*>memchr(place, delimiter, last - place)
+            if stop == NULL:
+                stop = last
+            cells.append(PyUnicode_DecodeUTF8(place, stop - place, "surrogateescape"))
+        if stop == last:
+            return cells if len(cells) == n_fields else None
+        place = stop + 1
+    return None
+
+
+def short_values(record, tuple names, Py_ssize_t longest):
+    """Return the values of fields; None if one is nested or a text of more than `longest` characters.
+
+    Parameters
+    ----------
+    record : mapping of str to object
+    names : tuple of str
+        Fields of the record.
+    longest : int
+    """
+    cdef list values = []
+    for name in names:
+        value = record[name]
+        if type(value) is str:
+            if len(<str>value) > longest:
+                return None
+        elif type(value) is list or type(value) is dict:
+            return None
+        values.append(value)
+    return tuple(values)
 
 
 def spelled_values(values, uint8_t text_tag, uint8_t integer_tag, uint8_t real_tag, spell):

@@ -61,9 +61,10 @@ class LanguageGuesser:
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
+        self._listed = np.zeros(len(words), np.bool_)
         for number, name in enumerate(COMPARED):
-            self._lists[[place[w] for w in named(name) if w in place], number] = True
-        self._listed: npt.NDArray[np.bool_] = np.logical_or.reduce(self._lists, axis=1)
+            listed = [place[w] for w in named(name) if w in place]
+            self._lists[listed, number] = self._listed[listed] = True
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
@@ -72,13 +73,13 @@ class LanguageGuesser:
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
-        for i in new.tolist():
-            if self._words[i] > "\u0370":  # The first letter is not Latin.
-                script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
-                name = _OF_SCRIPT.get(script, script.lower())
-                if name in ("digit", ""):
-                    continue
-                self._scripts[i] = self.number(name)
+        # The first letter of these words is not Latin.
+        for i in [i for i in new.tolist() if self._words[i] > "\u0370"]:
+            script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
+            name = _OF_SCRIPT.get(script, script.lower())
+            if name in ("digit", ""):
+                continue
+            self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
         """Return the index of a language in `languages`, after adding the language if it is new."""
@@ -107,10 +108,10 @@ class LanguageGuesser:
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
         tokens = np.bincount(rows, block.counts, n)
         hits = np.flatnonzero(self._listed[block.indices])
-        sums = np.zeros((n, size))
-        lists, counts = self._lists[block.indices[hits]], block.counts[hits]
-        for number in range(size):
-            sums[:, number] = np.bincount(rows[hits], counts * lists[:, number], n)
+        of_hit, number = np.nonzero(self._lists[block.indices[hits]])
+        entries = hits[of_hit]
+        sums = np.bincount(rows[entries] * size + number, block.counts[entries], n * size)
+        sums = sums.reshape(n, size)
         best = sums.argmax(axis=1)
         ordered = np.sort(sums, axis=1)
         first, second = ordered[:, -1], ordered[:, -2]

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from pysgrld.corpus.deferred import deferred
+
 #: Pattern of each kind of part that is removed, in the order in which the patterns are applied.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
@@ -17,10 +19,10 @@ _MASKS = {
     "figure": rb"(?<![A-Za-z\d\x80-\xff])[-+]?\d+(?:[.,:/T-]\d+){0,9}(?:Z|%|[A-Za-z]{1,2}(?!\w))?"
     rb"(?![A-Za-z\x80-\xff])",
 }
-_MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
+_MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
 #: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of the characters without which a word
 #: has no part to remove.
-_WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
+_WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
 #: For each kind of removed part, its name in log messages, in the singular and the plural.
 CALLED = {
     "path": ("path", "paths"),

@@ -14,7 +14,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.repeated import Sketches
 from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
-from pysgrld.types import Documents, Int64s
+from pysgrld.types import Documents, Int32s, Int64s
 
 #: Maximum number of evenly spaced documents that are checked. All documents are checked if options
 #: drop repeated documents or other languages.
@@ -82,7 +82,7 @@ def survey(
         require_guesser(language(options.language))
     guesser, sketches = LanguageGuesser(words, frequencies, documents), Sketches()
     guesses: list[npt.NDArray[np.int32]] = []
-    beginnings: dict[int, str] = {}
+    beginnings: list[Int32s] = []  # First words of each document.
     first = seen = 0
     for block in blocks:
         sampled = np.arange(-first % step, len(block), step)
@@ -90,11 +90,10 @@ def survey(
         block = block if step == 1 else block.take(sampled)
         guesses.append(guesser.guess(block))
         sketches.add(block)
-        starts = block.indptr[:-1].tolist()
-        ends = np.minimum(block.indptr[1:], block.indptr[:-1] + _QUOTED).tolist()
         if not drops:
-            for i, (begin, end) in enumerate(zip(starts, ends, strict=True), seen):
-                beginnings[i] = " ".join(words[w] for w in block.indices[begin:end].tolist())
+            ends = np.minimum(block.indptr[1:], block.indptr[:-1] + _QUOTED).tolist()
+            spans = zip(block.indptr.tolist(), ends, strict=False)
+            beginnings += [block.indices[begin:end].copy() for begin, end in spans]
         seen += len(block)
     if not seen:
         return Survey(None)
@@ -119,11 +118,18 @@ def survey(
         stays &= ~repeated
     elif not drops:
         scope = f"{seen:,} documents" + (" checked (evenly spaced)" if step > 1 else "")
-        _report(same, near, beginnings, scope, log)
+        _report(same, near, beginnings, words, scope, log)
     return Survey(stays if drops else None, line is not None)
 
 
-def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Log) -> None:
+def _report(
+    same: Int64s,
+    near: Int64s,
+    beginnings: Sequence[Int32s],
+    words: Sequence[str],
+    scope: str,
+    log: Log,
+) -> None:
     """Report texts with exact or near copies that make up more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
@@ -139,11 +145,12 @@ def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, 
         copies = sizes
         if large:
             size, head = max(large, key=lambda item: (item[0], -item[1]))
+            beginning = " ".join(words[i] for i in beginnings[head].tolist())
             note = ""
             if len(large) > 1:
                 note = f", and {plural(len(large) - 1, 'other text')} are as frequent"
             log(
-                f"{size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; repeated texts "
+                f"{size:,} of {scope} {called} ('{beginning} ...'){note}; repeated texts "
                 "can form topics of their own; --drop-repeated keeps one copy of each",
                 Severity.WARNING,
             )

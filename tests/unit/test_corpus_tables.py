@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import random
 import sys
 from pathlib import Path
 
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus._columns import plain_records
 from pysgrld.errors import CorpusError, MissingInputError
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -197,7 +199,7 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
     def spy(self):
         nonlocal seen
         line = real(self)
-        seen = max(seen, self.size + sum(map(len, self.ready)))
+        seen = max(seen, self.size + len(self.block))
         return line
 
     monkeypatch.setattr(delimited._RecordLines, "__next__", spy)
@@ -206,6 +208,60 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
     corpus = read(path, max_line=10_000, on_bad_document="skip")
     assert corpus.documents == 60_000
     assert seen < 200_000
+
+
+def test_a_line_is_split_as_the_module_csv_splits_it():
+    """Red with: a doubled quote kept, text after a closing quote, or a carriage return within."""
+    rng, split = random.Random(3), 0
+    for _ in range(20_000):
+        delimiter, quoted = rng.choice(",;\t|"), rng.random() < 0.8
+        parts = [
+            "a",
+            "é",
+            '"',
+            '""',
+            delimiter,
+            " ",
+            "\r",
+            "\0",
+            '"a"',
+            '"' + delimiter,
+            "\udcff",
+            "本",
+        ]
+        line = "".join(rng.choices(parts, k=rng.randint(0, 9))) + rng.choice(["\n", "\r\n", ""])
+        quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        try:
+            cells = next(
+                csv.reader([line], delimiter=delimiter, strict=True, quoting=quoting), None
+            )
+        except csv.Error:
+            cells = None
+        inner = line.removesuffix("\n").removesuffix("\r")
+        for width in (2, 3):
+            data = b"a line" + line.encode("utf-8", "surrogateescape")
+            records, end = plain_records(data, 6, ord(delimiter), width, quoted, 9)
+            assert records in ([], [cells])
+            assert end == (len(data) if records else 6)
+            if cells is not None and len(cells) == width and not {"\r", "\0"} & {*inner}:
+                split += len(records)
+                assert records, line
+    assert split > 1_000
+
+
+def test_records_within_lines_and_beyond_blocks_keep_their_order(write, monkeypatch):
+    """Red with: a line lost where a block, a record of several lines or a damaged one ends."""
+    monkeypatch.setattr("pysgrld.corpus.lines.STEP", 64)
+    lines = ["id,text"]
+    for i in range(300):
+        word = MATCH[i % 4]
+        lines.append(
+            {0: f'{i},"{word}\n{word}"', 1: f'{i},"{word}', 2: ""}.get(i % 7, f"{i},{word}")
+        )
+    path = write("x.csv", "\n".join(lines))
+    assert texts(path, on_bad_document="skip") == [
+        MATCH[i % 4] if i % 7 != 1 else "" for i in range(300) if i % 7 != 2
+    ]
 
 
 # -- Parquet ----------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ for args in (["train", "corpus.txt", "-k", "2", "--iterations", "20", "--exact-s
              ["topics", "-q"], ["runs"]):
     try: main(args)
     except SystemExit as end: assert end.code == 0, args
-slow = {"email.message", "importlib.metadata", "numpy.ma", "pysgrld.report.making"}
+slow = {"email.message", "importlib.metadata", "numpy.ma", "pysgrld.report.making", "xml.etree"}
 slow |= {f"pysgrld.models.{model}.resolved" for model in ("dlda", "dpmm", "dtm", "sam")}
 print(sorted(slow & set(sys.modules)))
 """

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from pysgrld.corpus.about.scalars import EPOCH, MICROSECOND, microseconds
+from pysgrld.corpus.deferred import deferred
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -15,17 +16,17 @@ _MONTHS = (
 _NUMBER_OF_MONTH = {name: i for i, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _NUMBER_OF_MONTH |= {name[:3]: i for i, name in enumerate(_MONTHS, 1)}
 
-_CLOCK = re.compile(
+_CLOCK = deferred(
     r"[T ,]*\b(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?"
     r"\s*(Z|(?:UTC|GMT)[+-]\d{1,2}|UTC|GMT|[+-]\d\d:?\d\d)?(?:\s*\([A-Za-z ]+\))?"
 )
-_NUMERIC = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
-_YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})(?:\2(\d{1,2}))?")
-_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+", re.I)
+_NUMERIC = deferred(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_YEAR_FIRST = deferred(r"(\d{4})([./])(\d{1,2})(?:\2(\d{1,2}))?")
+_WEEKDAY = deferred(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+", re.I)
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 _MONTH, _YEAR, _GAP = r"(?P<month>[A-Za-z]{3,9})\.?", r"(?P<year>\d{4})", r"[\s,-]+"
 _NAMED = [
-    re.compile(_GAP.join(parts))
+    deferred(_GAP.join(parts))
     for parts in (
         (_DAY, _MONTH, _YEAR),
         (_MONTH, _DAY, _YEAR),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from typing import Any, NamedTuple, Self
 
+from pysgrld.corpus._columns import short_values
 from pysgrld.corpus.about.scalars import MISSING, PARSERS, STRING, TIME, spelled
 from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.reading import AUTO, CorpusOptions
@@ -177,6 +178,9 @@ class FieldReader:
 
     def __init__(self, wanted: WantedFields, typed: bool = True) -> None:
         self.wanted, self.typed = wanted, typed
+        self._id, self._title, self._time = wanted.id, wanted.title, wanted.time
+        self._automatic = wanted.automatic
+        self._keeps_all = wanted.everything and not wanted.automatic
         self._apart = {*(wanted.text or ()), wanted.id, wanted.title}
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
@@ -202,19 +206,18 @@ class FieldReader:
             If a value is a list or an object, or not of the requested kind; the record is then not
             added.
         """
-        time = self.wanted.time
+        time = self._time
         # If a CSV file lacks the field, all of its rows lack it, so a row is not wrong.
         if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
-        names = self.wanted.id, self.wanted.title
-        key, title = record.get(names[0]), record.get(names[1])
+        key, title = record.get(self._id), record.get(self._title)
         if type(key) in _NESTED or type(title) in _NESTED:
-            for name, value in zip(names, (key, title), strict=True):
+            for name, value in ((self._id, key), (self._title, title)):
                 if type(value) in _NESTED and name in self.wanted.named:
                     raise _not_plain(name, value)
             # A nested value is left out if the user has not named its field.
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
-        if self.wanted.everything and not self.wanted.automatic:
+        if self._keeps_all:
             others_by_name = {
                 name: value for name, value in record.items() if name not in self._apart
             }
@@ -243,7 +246,7 @@ class FieldReader:
                     )
             for column, value in zip(self.columns.values(), values, strict=True):
                 column.append(value)
-        if self.wanted.automatic:
+        if self._automatic:
             self._take_short(record)
         self.ids.append(key)
         self.titles.append(title)
@@ -258,19 +261,11 @@ class FieldReader:
                 new = (n for n in record if n not in self._apart and n not in self._seen)
                 self._seen |= dict.fromkeys(islice(new, room))
             self._short = tuple(filter(self._seen.__contains__, record))
-        values = tuple(map(record.__getitem__, self._short))
-        for value in values:
-            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
-                break
-        else:
+        if (values := short_values(record, self._short, SHORT)) is not None:
             self._others.append(values)
             self._names.append(self._short)
             return
-        left_out = {
-            name
-            for name, value in zip(self._short, values, strict=True)
-            if (len(value) > SHORT if type(value) is str else type(value) in _NESTED)
-        }
+        left_out = {name for name in self._short if short_values(record, (name,), SHORT) is None}
         self._left_out |= left_out
         self._apart |= left_out
         self._seen = {name: None for name in self._seen if name not in left_out}
@@ -280,8 +275,8 @@ class FieldReader:
     def _short_columns(self) -> dict[str, Sequence[Any]]:
         """Return the columns of the fields that the user did not name."""
         columns: Iterable[tuple[str, Sequence[Any]]]
-        if len(layouts := {*self._names}) == 1:
-            columns = zip(layouts.pop(), zip(*self._others, strict=True), strict=True)
+        if self._names and self._names.count(self._names[0]) == len(self._names):
+            columns = zip(self._names[0], zip(*self._others, strict=True), strict=True)
         else:
             names = dict.fromkeys(chain.from_iterable(dict.fromkeys(self._names)))
             rows = [

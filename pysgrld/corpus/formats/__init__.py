@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from pysgrld.corpus.formats import heads, xml_records
+from pysgrld.corpus.deferred import deferred
+from pysgrld.corpus.formats import heads
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
 from pysgrld.corpus.formats.refused import REFUSED
 from pysgrld.corpus.lines import Lines
@@ -68,6 +69,8 @@ class Format(NamedTuple):
         Whether each file is one document.
     refused : str
         Advice on what to do instead, if the format is recognised but not read; else empty.
+    markup : bool
+        Whether all its files begin with "<", after blanks.
     sure : bool
         Whether the first bytes identify the format so reliably that no name can contradict them.
     """
@@ -84,10 +87,13 @@ class Format(NamedTuple):
     fields: bool = False
     whole: bool = False
     refused: str = ""
+    markup: bool = False
     sure: bool = False
 
     def matches(self, head: bytes, name: str) -> bool:
         """Return True if a file with these first bytes and this name may have the format."""
+        if self.markup and head.lstrip()[:1] not in b"<":
+            return False
         if self.begins is None or not self.begins.match(head):
             return False
         return self.check is None or self.check(head, name)
@@ -117,6 +123,13 @@ class Format(NamedTuple):
         else:
             content = self.function()(source, context)
         return content
+
+
+def _is_records(head: bytes, name: str) -> bool:
+    """Return True if an XML file has records."""
+    from pysgrld.corpus.formats.xml_records import is_records  # imports a parser of XML
+
+    return is_records(head, name)
 
 
 def _is_xml(head: bytes, name: str) -> bool:
@@ -151,7 +164,7 @@ def _is_ldac(head: bytes, name: str) -> bool:
     return right > wrong
 
 
-_HTML = re.compile(
+_HTML = deferred(
     rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!DOCTYPE\s+html|html|head|body|title|meta)[\s/>]",
     re.I | re.S,
 )
@@ -202,6 +215,7 @@ FORMATS = (
         heads.NEXIS,
         encoded=True,
         refused="export the articles as Word documents, one file for each article",
+        markup=True,
         sure=True,
     ),
     Format(
@@ -213,9 +227,27 @@ FORMATS = (
         check=lambda head, name: not name.lower().endswith(".xls"),  # a page of one table
         encoded=True,
         whole=True,
+        markup=True,
     ),
-    Format("PubMed XML", "text", "articles_xml.pubmed", heads.PUBMED_XML, fields=True, sure=True),
-    Format("JATS", "text", "articles_xml.jats", heads.JATS, (".nxml",), fields=True, sure=True),
+    Format(
+        "PubMed XML",
+        "text",
+        "articles_xml.pubmed",
+        heads.PUBMED_XML,
+        fields=True,
+        markup=True,
+        sure=True,
+    ),
+    Format(
+        "JATS",
+        "text",
+        "articles_xml.jats",
+        heads.JATS,
+        (".nxml",),
+        fields=True,
+        markup=True,
+        sure=True,
+    ),
     Format(
         "documents in <doc> ... </doc>",
         "text",
@@ -224,16 +256,18 @@ FORMATS = (
         (".trec",),
         encoded=True,
         fields=True,
+        markup=True,
         sure=True,
     ),
-    Format("Factiva", "text", "factiva.read", heads.FACTIVA, fields=True, sure=True),
+    Format("Factiva", "text", "factiva.read", heads.FACTIVA, fields=True, markup=True, sure=True),
     Format(
         "XML records",
         "text",
         "xml_records.read",
-        xml_records.BEGINS,
+        heads.XML_RECORDS,
         shared=(".xml", ".rdf"),
-        check=xml_records.is_records,
+        check=_is_records,
+        markup=True,
         fields=True,
     ),
     Format("MediaWiki XML", "text", "mediawiki.read", _XML, check=_is_xml),

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 
+from pysgrld.corpus._columns import plain_records
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.headers import (
     is_row,
@@ -35,6 +35,8 @@ from pysgrld.corpus.formats.text_fields import (
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
+#: Maximum number of records that are split at a time.
+TOGETHER = 1024
 #: Pattern of a cell that is quoted as a whole.
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
@@ -77,6 +79,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     places = {name: names.index(name) for name in kept}
     places |= {n: names.index(same[0]) for n, same in called_otherwise(fields, names).items()}
     columns = [names.index(name) for name in fields.text or ()]
+    alone = columns[0] if len(columns) == 1 else None
     lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)
     records = _records(lines, delimiter, quoted=quoted)
@@ -99,7 +102,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     f"the record has {plural(len(record), 'field')}, but the header has "
                     f"{len(names)}",
                 )
-            text = joined(record[column].encode("utf-8", "surrogateescape") for column in columns)
+            if alone is None:
+                text = joined(record[i].encode("utf-8", "surrogateescape") for i in columns)
+            else:
+                text = record[alone].encode("utf-8", "surrogateescape")
             batch.add(text, {name: record[place] for name, place in places.items()}, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
@@ -138,35 +144,53 @@ class _RecordLines:
         self.limit = context.options.max_line
         self.number, self.header, self.broken = 1, 1, 0
         self.fields: int | None = None
-        self.ready: deque[str] = deque()
+        self.block = b""
+        self.at = 0  # Offset of the next line in `block`.
         self.record: list[str] = []
+        self.starts: list[int] = []  # Offset in `block` of each line of the record.
         self.size = 0
+
+    def begin(self) -> None:
+        """Begin a record at the next line."""
+        self.record, self.starts, self.size = [], [], 0
+
+    def plain(self, delimiter: str, *, quoted: bool) -> list[list[str]]:
+        """Return the next records that are one line each and have as many fields as the header."""
+        if self.fields is None or self.fields < 2 or not delimiter.isascii():
+            return []
+        records, self.at = plain_records(
+            self.block, self.at, ord(delimiter), self.fields, quoted, TOGETHER
+        )
+        self.number += len(records)
+        return records
 
     def back(self, n_lines: int) -> None:
         """Go back to the line that follows the first `n_lines` lines of the current record."""
-        again = self.record[n_lines:]
-        self.ready.extendleft(reversed(again))
-        self.number -= len(again)
+        if n_lines < len(self.starts):
+            self.at = self.starts[n_lines]
+            self.number -= len(self.starts) - n_lines
 
     def back_to_first(self) -> None:
         """Go back to the first line of the current record; `back` with 1 must be called before."""
-        self.ready.appendleft(self.record[0])
+        self.at = self.starts[0]
         self.number -= 1
 
     def __iter__(self) -> _RecordLines:
         return self
 
     def __next__(self) -> str:
-        if not self.ready:
+        if self.at == len(self.block):
             block = next(self.blocks)
             if not block:
                 self.number += 1
                 raise BadDocument  # The line was too long and has been left out.
-            lines = block.decode("utf-8", "surrogateescape").split("\n")
-            self.ready.extend(line + "\n" for line in lines[:-1])
-            if lines[-1]:
-                self.ready.append(lines[-1])
-        line = self.ready.popleft()
+            begin = self.starts[0] if self.starts else self.at
+            self.starts = [start - begin for start in self.starts]
+            self.block, self.at = self.block[begin:] + block, self.at - begin
+        end = self.block.find(b"\n", self.at) + 1 or len(self.block)
+        line = self.block[self.at : end].decode("utf-8", "surrogateescape")
+        self.starts.append(self.at)
+        self.at = end
         self.number += 1
         self.record.append(line)
         self.size += len(line)
@@ -191,8 +215,11 @@ def _records(
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
     while True:
-        lines.record, lines.size = [], 0
         first = lines.number
+        if records := lines.plain(delimiter, quoted=quoted):
+            yield from zip(records, count(first))
+            continue
+        lines.begin()
         try:
             record = next(parser)
         except StopIteration:

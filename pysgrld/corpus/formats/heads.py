@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pysgrld.corpus.deferred import deferred
 from pysgrld.corpus.formats.table_head import delimiter_of
 
 WEB_OF_SCIENCE = re.compile(
@@ -21,33 +22,40 @@ _ENTRY = (
 )
 #: First lines of BibTeX: an entry of a usual type, or an entry with a key and a field. Programs write
 #: other lines above it.
-BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
+BIBTEX = deferred(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 
 #: Pattern of blanks, processing instructions and comments before the root element of XML. The
 #: pattern must not backtrack, because a file of blanks would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
 #: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
-PUBMED_XML = re.compile(
+PUBMED_XML = deferred(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
-JATS = re.compile(
+JATS = deferred(
     rb"%b(?:<!DOCTYPE\s+(?:article|pmc-articleset)\b[^>\[]*>%b<(?:article|pmc-articleset)\b"
     rb"|<pmc-articleset\b|<article\s[^>]*(?:article-type|dtd-version|xmlns:(?:xlink|mml)|xml:lang)=)"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
+#: Pattern of the start of an XML file: a declaration or an element. A document type that contains
+#: declarations ("[") does not match.
+XML_RECORDS = deferred(
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
+    rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
+    re.S,
+)
 #: First lines of a web page of articles exported by Factiva.
-FACTIVA = re.compile(
+FACTIVA = deferred(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
 )
 #: First lines of a web page of several articles exported by Nexis.
-NEXIS = re.compile(
+NEXIS = deferred(
     rb"\s*<(?:!DOCTYPE|html)\b.*?(?:<DOC NUMBER=|\b1 of [0-9]+ DOCUMENTS\b)", re.S | re.I
 )
 #: First lines of a file of elements <DOC>. Text with one word and its tags per line does not match.
-DOC = re.compile(
+DOC = deferred(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
     rb"(?:\s*<DOC(?:NO|ID)\b|\s*<[A-Z]+\b|[^<])",

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.deferred import deferred
 from pysgrld.corpus.formats.names_of_fields import other_names
 from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
@@ -47,7 +48,7 @@ JOINT = b"\n\n"
 
 #: Letters of scripts without blanks between words. Each of these letters counts as a word.
 _SOLID = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
-_WORD = re.compile(rf"[{_SOLID}]|[^\s{_SOLID}]+")
+_WORD = deferred(rf"[{_SOLID}]|[^\s{_SOLID}]+")
 _CLOCK = re.compile(r"\d:\d\d")
 _NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*")
 

@@ -7,7 +7,6 @@ fields.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -20,13 +19,6 @@ from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 
-#: Pattern of the start of an XML file: a declaration or an element. A document type that contains
-#: declarations ("[") does not match.
-BEGINS = re.compile(
-    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
-    rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
-    re.S,
-)
 #: Usual names of elements that are records.
 _USUAL = (
     *(

@@ -1,0 +1,30 @@
+"""Regular expressions that are compiled when they are first used, which shortens the start of sgmc."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, AnyStr, Generic, cast
+
+
+class _Deferred(Generic[AnyStr]):
+    """Regular expression with the methods of `re.Pattern`, which compiles itself on first use."""
+
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._source, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, method)  # Later uses find the method without this function.
+        return method
+
+
+def deferred(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a regular expression that is compiled when it is first used.
+
+    Parameters
+    ----------
+    pattern : str or bytes
+    flags : int
+        Flags of `re.compile`.
+    """
+    return cast("re.Pattern[AnyStr]", _Deferred(pattern, flags))
