@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 @click.command(
     "infer",
     cls=Described,
+    instead={
+        "--metadata": "--keep-field writes fields of the documents; join "
+        "other tables to the output by its ids (pandas: theta.merge(table, on='id'))"
+    },
     epilog="""\b
 Examples:
   sgmc infer new.txt -o theta.npy       D x K float32, row d is document d

@@ -147,6 +147,14 @@ def test_commands_that_show_words_say_how_many_are_asked_for(command):
     )
 
 
+def test_infer_says_how_to_join_a_table():
+    """Red with: no such option, and no word on what to do."""
+    done = CliRunner().invoke(main, ["infer", "run", "new.txt", "--metadata", "values.csv"])
+    assert done.exit_code == 2
+    assert "infer has no --metadata: --keep-field writes fields of the documents" in done.output
+
+
+
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")

@@ -264,6 +264,23 @@ def test_records_within_lines_and_beyond_blocks_keep_their_order(write, monkeypa
     ]
 
 
+@pytest.mark.parametrize("name", ["x.txt", "x.csv"])
+def test_a_header_above_a_single_column_is_no_document(write, name):
+    """Red with: the word "text" as the first document of a .txt."""
+    log: list[str] = []
+    path = write(name, "text\naa bb\n\ncc\n")
+    corpus = read(path, log=lambda message, *_: log.append(message))
+    assert corpus.vocabulary == ("aa", "bb", "cc")
+    assert corpus.about.ids([0]) == ["1"]
+    assert any("skipped the first line, 'text'" in line for line in log) == (name == "x.txt")
+
+
+def test_tildes_separate_fields(write):
+    """Red with: one field 'id~text~year'."""
+    path = write("x.txt", "id~text~year\n1~aa, bb~1990\n2~cc~1991\n3~dd~1992\n")
+    assert texts(path) == ["aa bb", "cc", "dd"]
+
+
 # -- Parquet ----------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pysgrld.corpus.about.details import FieldError, FieldReader
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
 from pysgrld.corpus.formats.table_head import columns_without_names
-from pysgrld.corpus.formats.text_fields import MAIL_TITLE, chosen, joined
+from pysgrld.corpus.formats.text_fields import MAIL_TITLE, NAMES, chosen, joined, usual
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError, Severity
@@ -23,7 +23,10 @@ TOGETHER, SIZE = 256, 2**22
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per line of a file; an empty line is an empty document."""
+    """Yield one document per line of a file; an empty line is an empty document.
+
+    A first line that is a usual name of a text field, such as "text", is a header.
+    """
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
@@ -32,16 +35,33 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
             "N is its number",
             Severity.WARNING,
         )
+    header = _header(source.head)
+    if header is not None:
+        context.log(f"{source.label}: skipped the first line, {header!r}, which is a header")
+    shift = 0 if header is None else 1
+
+    def texts(documents: list[bytes], first: int) -> Texts:
+        lines = range(first, first + len(documents))
+        records = range(first - shift, lines.stop - shift) if shift else None
+        return Texts(documents, source.label, lines, records=records)
+
     for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
-                yield Texts([b""], source.label, range(source.line, source.line + 1))
+                yield texts([b""], source.line)
             continue
         documents = block.split(b"\n")
         if block.endswith(b"\n"):
             documents.pop()
-        first = source.line + 1
-        yield Texts(documents, source.label, range(first, first + len(documents)))
+        skipped = shift if source.line == 0 else 0
+        yield texts(documents[skipped:], source.line + 1 + skipped)
+
+
+def _header(head: bytes) -> str | None:
+    """Return the first line of a file if it is a usual name of a text field above several lines."""
+    line, *below = head.split(b"\n", 2)
+    name = line.decode("utf-8", "replace").strip().strip('"')
+    return name if len(below) > 1 and name and usual([name], NAMES) else None
 
 
 def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:

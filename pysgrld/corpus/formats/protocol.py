@@ -39,7 +39,7 @@ class Texts(NamedTuple):
     lines: range | list[int] | None
     clean: Callable[[list[bytes]], list[bytes]] | None = None
     fields: Fields | None = None
-    records: list[int] | None = None
+    records: range | list[int] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
         """Return the file and the line number of the document at a position, for messages."""
