@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, Generic, cast
+from typing import Any, AnyStr, cast
 
 
-class _Deferred(Generic[AnyStr]):
+class _Deferred:
     """Regular expression with the methods of `re.Pattern`, which compiles itself on first use."""
 
-    def __init__(self, pattern: AnyStr, flags: int) -> None:
-        self._source, self._flags = pattern, flags
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._source: Any = pattern
+        self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(re.compile(self._source, self._flags), name)

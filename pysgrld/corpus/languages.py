@@ -108,9 +108,9 @@ class LanguageGuesser:
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
         tokens = np.bincount(rows, block.counts, n)
         hits = np.flatnonzero(self._listed[block.indices])
-        of_hit, number = np.nonzero(self._lists[block.indices[hits]])
+        of_hit, language = np.nonzero(self._lists[block.indices[hits]])
         entries = hits[of_hit]
-        sums = np.bincount(rows[entries] * size + number, block.counts[entries], n * size)
+        sums = np.bincount(rows[entries] * size + language, block.counts[entries], n * size)
         sums = sums.reshape(n, size)
         best = sums.argmax(axis=1)
         ordered = np.sort(sums, axis=1)

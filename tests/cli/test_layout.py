@@ -154,7 +154,6 @@ def test_infer_says_how_to_join_a_table():
     assert "infer has no --metadata: --keep-field writes fields of the documents" in done.output
 
 
-
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")

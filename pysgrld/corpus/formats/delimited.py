@@ -158,6 +158,7 @@ class _RecordLines:
         """Return the next records that are one line each and have as many fields as the header."""
         if self.fields is None or self.fields < 2 or not delimiter.isascii():
             return []
+        records: list[list[str]]
         records, self.at = plain_records(
             self.block, self.at, ord(delimiter), self.fields, quoted, TOGETHER
         )
