@@ -43,6 +43,9 @@ def opened(kind: str) -> bytes:
 
 
 REFUSED = {
+    "proquest.txt": (b"_" * 60 + b"\n\nDocument 1 of 2\n\nMice\n", "ProQuest", "RIS or CSV"),
+    "list.toml": (b'# a\n[[doc]]\ntext = "mice"\n', "a file of settings", "JSON lines"),
+    "x.php.txt": (b'a:1:{s:4:"text";s:4:"mice";}\n', "serialised PHP", "JSON lines"),
     "x.zip": (b"PK\x03\x04" + bytes(26) + b"a.txt", "a zip archive", "unpack"),
     "x.tar": (tar(), "a tar archive", "unpack"),
     "x.npy": (npy(), "dense NumPy array", "save_npz"),

@@ -275,9 +275,11 @@ def test_a_header_above_a_single_column_is_no_document(write, name):
     assert any("skipped the first line, 'text'" in line for line in log) == (name == "x.txt")
 
 
-def test_tildes_separate_fields(write):
+@pytest.mark.parametrize("sign", ["~", "^"])
+def test_rare_signs_separate_fields(write, sign):
     """Red with: one field 'id~text~year'."""
-    path = write("x.txt", "id~text~year\n1~aa, bb~1990\n2~cc~1991\n3~dd~1992\n")
+    lines = "id~text~year\n1~aa, bb~1990\n2~cc~1991\n3~dd~1992\n"
+    path = write("x.txt", lines.replace("~", sign))
     assert texts(path) == ["aa bb", "cc", "dd"]
 
 

@@ -308,7 +308,8 @@ def _names(
     # A table for --metadata has no text field, and its first row is the header.
     of_texts = fields.text is not None
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
-    separators: tuple[str, ...] = ("\t", ",", ";", "|", "~") if tabs else (",", ";", "\t", "|", "~")
+    begins = ("\t", ",", ";") if tabs else (",", ";", "\t")
+    separators: tuple[str, ...] = (*begins, "|", "~", "^")
     above = lines_above(source.head, separators)
     if options.header_line:
         above = above._replace(lines=options.header_line - 1)

@@ -141,6 +141,17 @@ REFUSED = (
         "write it with write.csv",
     ),
     (
+        rb"\s*(?:_{20,}\s+)?(?:Report Information from ProQuest\b|Document 1 of [0-9]+[ \t]*\r?\n)",
+        "ProQuest plain text",
+        _AS_RIS,
+    ),
+    (
+        rb"(?:[#;][^\n]*\n|\s)*+\[\[?[\w.-]+\]\]?[ \t]*\r?\n(?:[#;][^\n]*\n|\s)*+[\w.-]+[ \t]*=",
+        "a file of settings (.ini, .toml)",
+        _AS_TEXTS,
+    ),
+    (rb"a:[0-9]+:\{(?:i:[0-9]+;|s:[0-9]+:\")", "serialised PHP", _AS_TEXTS),
+    (
         rb"\s*\|[^\n]*\|[ \t]*\r?\n[ \t]*+\|[ \t]*+:?--[ \t:|-]*+\r?(?:\n|$)",
         "a table in Markdown",
         "save it as CSV",

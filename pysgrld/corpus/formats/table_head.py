@@ -10,7 +10,7 @@ from itertools import islice
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
 #: Delimiters that are tried, the most reliable first.
-DELIMITERS = ("\t", ";", "|", "~", ",")
+DELIMITERS = ("\t", ";", "|", "~", "^", ",")
 #: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
 #: name.
 _RECORDS, _LONGEST = 50, 40
