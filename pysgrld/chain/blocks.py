@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator, RowsHere
+from pysgrld.chain.population import START_VARIANCE, stored_variance
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, draw_to_matrices, sampling_weights
@@ -73,6 +74,8 @@ class BlockChain(Chain):
     ----------
     states : dict of BlockState
         States of the blocks by name.
+    start_variance : (K,) float64 or None
+        Variance of each topic between the short chains with which training began.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class BlockChain(Chain):
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
+        self.start_variance: Doubles | None = None
         peers = comm if comm.size > 1 else None
         self.states: dict[str, BlockState[Any]] = {
             b.name: choose_sampler(options.algo, b).start(
@@ -229,7 +233,9 @@ class BlockChain(Chain):
         rows, counts = self.comm.everywhere(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
 
-    def start_from_topics(self, topics: Floats, tokens: Doubles) -> None:
+    def start_from_topics(
+        self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
+    ) -> None:
         """Start from another chain's topics, treated as observed counts, instead of random topics.
 
         The words of the other chain are the first words of this chain; the prior determines the
@@ -240,8 +246,10 @@ class BlockChain(Chain):
         topics : (V' or less, K or more) float32
         tokens : (K,) float64
             Number of tokens of the corpus in each topic.
+        start_variance : (K,) float64, optional
+            Variance of each topic between the short chains from which the topics come.
         """
-        k = self.topics.shape[1]
+        k, self.start_variance = self.topics.shape[1], start_variance
         self.states[self.topics.name].start_from_counts(self.key, topics[:, :k] * tokens)
         if self._whole is not None:
             draw, batch = self._asked(self.key, self._whole)
@@ -352,7 +360,10 @@ class BlockChain(Chain):
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that the next iteration needs, by name."""
-        return self._of_blocks() | self.documents.arrays() | self._gathered
+        arrays = self._of_blocks() | self.documents.arrays() | self._gathered
+        if self.start_variance is not None:
+            arrays[START_VARIANCE] = self.start_variance
+        return arrays
 
     def common(self) -> dict[str, Array]:
         """Return the arrays that are equal in all processes, by name.
@@ -436,6 +447,7 @@ class BlockChain(Chain):
             state.restore(arrays_of_block(name, arrays))
         self.states[self.topics.name].peers = peers
         take_priors(self.priors, self.states)
+        self.start_variance = stored_variance(arrays, START_VARIANCE, self.topics.shape[1])
         if self.comm.size > 1:
             arrays = {name: arrays[name] for name in self.documents.arrays() if name in arrays}
             part = {n: a for n, a in self._by_document().items() if n in arrays}

@@ -8,6 +8,7 @@ Chains that start from such means have more topics in common than chains that st
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 #: products are exact in double precision. Clusters then do not depend on the linear algebra library
 #: or on its number of threads.
 _UNIT = 2.0**-20
+#: Number of a topic's top words over which the variance between short chains is averaged.
+_TOP = 20
 #: Number of elements in a block of a matrix, so that the product of two blocks takes a tenth of a
 #: second.
 _BLOCK = 1 << 21
@@ -48,6 +51,41 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing
         means[cluster] += topic
         sizes[cluster] += 1
     return (means / sizes[:, None]).astype(np.float32)
+
+
+def start_variance(topics: Floats, means: Floats) -> Doubles | None:
+    """Compute the variance between chains of the square roots of topics' probabilities, (k,).
+
+    In each chain, the topic that is most similar to the mean of a cluster is compared. The variance
+    is half the squared difference between two chains, summed over the top 20 words of the mean; the
+    median over all pairs of chains is not affected by a chain that lacks the topic.
+
+    Parameters
+    ----------
+    topics : (n, V) float32
+        Topics of several chains, k rows for each chain.
+    means : (k, V) float32
+        Means of clusters.
+
+    Returns
+    -------
+    float64 array or None
+        The variance, divided by the probability of the top words. None for a single chain.
+    """
+    k = len(means)
+    if len(topics) < 2 * k:
+        return None
+    top = np.argsort(-means, axis=1, kind="stable")[:, :_TOP]
+    roots, values = _roots(means), []
+    for begin in range(0, len(topics), k):
+        chain = _roots(topics[begin : begin + k])
+        match = (roots @ chain.T).argmax(axis=1)
+        values.append(np.take_along_axis(chain[match], top, axis=1))
+    pairs = itertools.combinations(values, 2)
+    squares = [((first - second) ** 2).sum(axis=1) for first, second in pairs]
+    probability = (np.take_along_axis(roots, top, axis=1) ** 2).sum(axis=1)
+    variance: Doubles = np.median(squares, axis=0) / 2 / np.maximum(probability, _UNIT)
+    return variance
 
 
 def cluster_bytes(n: int, words: int) -> int:

@@ -433,7 +433,8 @@ class ExactStage:
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
         self._spread: WordSpread | None = None
         if isinstance(self.chains[0], ReplicatedChain) and self.sweeps >= FEWEST:
-            self._spread = WordSpread(self.chains[0].top_words)
+            first = self.chains[0]
+            self._spread = WordSpread(first.top_words, first.start_variance)
 
 
 #: Function that may store a chain's draw. It returns the draw in the form of a sample if the draw

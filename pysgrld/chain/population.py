@@ -15,10 +15,10 @@ they were too short for a topic that mixes slowly, or the chains of the refineme
 posterior draws are then used for the topic. For single words, the variance has no such lower limit:
 with few replicates and independent documents, half of the words would be below it by chance.
 
-The mean of a replicate lacks the variance of draws given its documents, and a replicate stays near
-the state that it continues. The variance of a bagged posterior (Huggins and Miller 2023) therefore
-has the posterior variance as a further term. For independent documents, this term would double the
-variance. So its weight is the excess of the ratio over 1, and at most 1.
+Replicates continue one chain, so they lack the variation between topics of training that starts
+again. The short chains with which training begins measure it (`pysgrld.chain.clusters`). The
+fraction `RESTARTED` of their variance is added: to the words of a topic, in proportion to the
+moderated variance, and to the logarithm of the topic's share.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core.restore import restore_arrays
+from pysgrld.core.restore import Form, restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
@@ -41,12 +41,42 @@ REPLICATES = 6
 WORDS = 256
 #: Degrees of freedom with which the posterior variance enters the moderated variance.
 PRIOR_FREEDOM = 6
+#: `RESTARTED`: variance between runs on other documents, as a fraction of the variance between short
+#: chains; it is less than 1, because a run begins with means over several chains. `TYPICAL`: the
+#: variance between short chains for a run without short chains, as found in real texts.
+RESTARTED, TYPICAL = 0.15, 0.07
 #: Number of a topic's top words over which the ratio of variances is averaged.
 _RATIO_WORDS = 20
 #: Part of the seed of `PopulationDraws`, so that its random numbers differ from all others of a
 #: run.
 _SEED = 2006
 _PREFIX = "spread."
+#: Name of the array of variances between short chains in a checkpoint.
+START_VARIANCE = "start_variance"
+
+
+def stored_variance(arrays: Mapping[str, Array], name: str, topics: int) -> Doubles | None:
+    """Return the variance of each topic between short chains, or None if a checkpoint lacks it.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+    name : str
+        Name of the array.
+    topics : int
+
+    Raises
+    ------
+    CheckpointError
+        If the array does not belong to these topics, or a value is not finite or below 0.
+    """
+    if name not in arrays:
+        return None
+    variance = Form(np.float64, (topics,)).take(arrays, name)
+    if not (np.isfinite(variance) & (variance >= 0)).all():
+        raise CheckpointError(f"array {name!r} of the checkpoint has a value that is no variance")
+    return variance
 
 
 class WordSpread:
@@ -58,6 +88,8 @@ class WordSpread:
     ----------
     words : (K, W) int64
         Ids of the top words of each topic, the most probable first.
+    start_variance : (K,) float64, optional
+        Variance of each topic between the short chains with which training began.
 
     Attributes
     ----------
@@ -67,8 +99,8 @@ class WordSpread:
         Mean probabilities of the words in each replicate.
     """
 
-    def __init__(self, words: Int64s) -> None:
-        self.words, self.draws = words, 0
+    def __init__(self, words: Int64s, start_variance: Doubles | None = None) -> None:
+        self.words, self.start_variance, self.draws = words, start_variance, 0
         self.replicates: list[Floats] = []
         # These are the sums of the square roots and the sums of the probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
@@ -92,12 +124,15 @@ class WordSpread:
         replicates = np.empty((len(self.replicates), *self.words.shape), np.float32)
         for row, values in zip(replicates, self.replicates, strict=True):
             row[:] = values
-        return {
+        arrays = {
             f"{_PREFIX}words": self.words,
             f"{_PREFIX}sums": self._sums,
             f"{_PREFIX}draws": np.array([self.draws]),
             f"{_PREFIX}replicates": replicates,
         }
+        if self.start_variance is not None:
+            arrays[_PREFIX + START_VARIANCE] = self.start_variance
+        return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Restore the state from `arrays`.
@@ -107,6 +142,8 @@ class WordSpread:
         CheckpointError
             If the arrays do not belong to these topics.
         """
+        name = _PREFIX + START_VARIANCE
+        self.start_variance = stored_variance(arrays, name, len(self.words))
         state = self.arrays()
         name = f"{_PREFIX}replicates"
         stored = arrays.get(name, state[name])
@@ -201,6 +238,17 @@ class PopulationDraws:
             return None
         return cls(spread, seed, chain)
 
+    @property
+    def restarted(self) -> Doubles:
+        """Variance of each topic between runs that start again, (K,).
+
+        It is the variance of the square roots of the top words' probabilities, divided by their
+        probability, and the variance of the logarithm of the topic's share.
+        """
+        known = self._spread.start_variance
+        variance = np.full(len(self._spread.words), TYPICAL) if known is None else known
+        return RESTARTED * variance
+
     @cached_property
     def _parts(self) -> _Parts:
         spread = self._spread
@@ -220,14 +268,15 @@ class PopulationDraws:
         share = PRIOR_FREEDOM / self.freedom
         stretch = np.broadcast_to(np.sqrt(share * ratio)[:, None], posterior.shape).copy()
         variance = stretch**2 * posterior + (1 - share) * replicated
-        # Add the variance of draws within a replicate, for topics that replicates vary more.
-        excess = np.clip(ratio - 1.0, 0.0, 1.0)[:, None]
-        stretch = np.sqrt(stretch**2 + excess)
-        variance += excess * posterior
         narrow = ratio <= 1.0
         stretch[narrow], variance[narrow] = 1.0, posterior[narrow]
         deviations[:, narrow] = 0.0
         variance *= self.freedom / (self.freedom - 2)
+        added = self.restarted * values[:, first].sum(axis=1)
+        growth = 1.0 + added / np.maximum(variance[:, first].sum(axis=1), 1e-300)
+        variance *= growth[:, None]
+        stretch *= np.sqrt(growth)[:, None]
+        deviations *= np.sqrt(growth)[:, None]
         return _Parts(
             np.sqrt(np.maximum(values - variance, 0.0)),
             roots,

@@ -89,7 +89,9 @@ class Chain(ABC):
     def remarks(self) -> Iterator[Message]:
         """Yield messages about the settings: details and warnings."""
 
-    def start_from_topics(self, topics: Floats, tokens: Doubles) -> None:
+    def start_from_topics(
+        self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
+    ) -> None:
         """Start from topics of another chain, which has the first words of this chain's vocabulary.
 
         Parameters
@@ -97,13 +99,15 @@ class Chain(ABC):
         topics : (V' or less, K or more) float32
         tokens : (K,) float64
             Number of tokens of the corpus in each topic.
+        start_variance : (K,) float64, optional
+            Variance of each topic between the short chains from which the topics come.
 
         Raises
         ------
         UsageError
             If this chain cannot start from given topics.
         """
-        del topics, tokens
+        del topics, tokens, start_variance
         raise UsageError(
             "this model cannot continue its topics on a larger corpus; train a new run"
         )

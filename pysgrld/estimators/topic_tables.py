@@ -126,8 +126,11 @@ class TopicTables(KeptModel):
         tokens = shares * lengths[:, None]
         share = tokens.sum(axis=0) / total
         apart = ((tokens - lengths[:, None] * share) ** 2).sum(axis=0)
-        deviation: list[float] = share_deviation(apart, squares, total, len(ids), of).tolist()
-        return deviation
+        deviation = share_deviation(apart, squares, total, len(ids), of)
+        if (population := self._fitted().population) is not None:
+            deviation = np.hypot(deviation, share * np.sqrt(population.restarted))
+        values: list[float] = deviation.tolist()
+        return values
 
     def _traced_shares(self) -> Doubles | None:
         """Return topic shares in each sample of Gibbs refinement, (S, K), or else None."""

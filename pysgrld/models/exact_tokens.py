@@ -12,6 +12,7 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain, arrays_of_block, take_priors
 from pysgrld.chain.exact import CHAINS, ExactChain
+from pysgrld.chain.population import START_VARIANCE
 from pysgrld.chain.population import WORDS as SPREAD_WORDS
 from pysgrld.core.draws import Draw, sampling_weights, select_words
 from pysgrld.core.restore import check_topics, restore_arrays
@@ -119,6 +120,7 @@ class ExactTokens(ExactChain):
             1,
             priors=chain.priors,
         )
+        self.start_variance = chain.start_variance
         self._end_warm_up()
         for b in self._kept:
             state, arrays = self.states[b.name], chain.states[b.name].arrays()
@@ -216,7 +218,9 @@ class ExactTokens(ExactChain):
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"
-        remaining = {n: a for n, a in arrays.items() if not n.startswith(left_out)}
+        remaining = {
+            n: a for n, a in arrays.items() if not n.startswith((left_out, START_VARIANCE))
+        }
         return remaining | {
             "z": self._tokens.z.astype(np.min_scalar_type(self.topics.shape[1])),
             "visits": np.array([self.step]),

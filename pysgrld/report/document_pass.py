@@ -267,12 +267,20 @@ class TopicShares(DocumentVisitor):
     alike : bool
         If True, intervals hold for other texts like these: the variance of the shares over samples
         of documents (`share_deviation`) is added to the variance of the draws.
+    restarted : (K,) float64, optional
+        Variance of the logarithm of each share between runs that start again, which is added too.
     """
 
     def __init__(
-        self, effective: Doubles | None = None, counted: Array | None = None, *, alike: bool = False
+        self,
+        effective: Doubles | None = None,
+        counted: Array | None = None,
+        *,
+        alike: bool = False,
+        restarted: Doubles | None = None,
     ) -> None:
         self._effective, self._counted, self._alike = effective, counted, alike
+        self._restarted = restarted
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
@@ -280,7 +288,13 @@ class TopicShares(DocumentVisitor):
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
-        return cls(results.share_sizes(), counted, alike=not results.these)
+        population = results.population
+        return cls(
+            results.share_sizes(),
+            counted,
+            alike=not results.these,
+            restarted=None if population is None else population.restarted,
+        )
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
@@ -311,7 +325,10 @@ class TopicShares(DocumentVisitor):
             return shares
         total, share = float(self._tokens.mean(axis=0).sum()), shares.mean[:, 0]
         apart = self._powers - 2 * share * self._products + share**2 * self._squares
-        return shares.widen(share_deviation(apart, self._squares, total, self._number))
+        deviation = share_deviation(apart, self._squares, total, self._number)
+        if self._restarted is not None:
+            deviation = np.hypot(deviation, share * np.sqrt(self._restarted))
+        return shares.widen(deviation)
 
 
 def share_deviation(

@@ -149,7 +149,9 @@ def begin_together(
         if comm.rank:
             chain.restore(step, arrays)
     elif begins:
-        chain.start_from_topics(**comm.spread(first and first._asdict()))
+        parts = first._asdict() if first else {}
+        known = {name: part for name, part in parts.items() if part is not None}
+        chain.start_from_topics(**comm.spread(known))
         chain.bring()
         chain.gather()
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.clusters import cluster_means, cluster_seconds
+from pysgrld.chain.clusters import cluster_means, cluster_seconds, start_variance
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import sampling_weights
 from pysgrld.corpus.minibatches import Epochs, Minibatches
@@ -54,10 +54,13 @@ class FirstTopics(NamedTuple):
     topics : (V' or less, K or more) float32
     tokens : (K,) float64
         Number of tokens of the corpus in each topic.
+    start_variance : (K,) float64, optional
+        Variance of each topic between short chains (`pysgrld.chain.clusters.start_variance`).
     """
 
     topics: Floats
     tokens: Doubles
+    start_variance: Doubles | None = None
 
 
 class Stopped(Exception):
@@ -191,7 +194,9 @@ def _clustered(
         except Stopped:
             is_stopped = True
         else:
-            first = FirstTopics(np.ascontiguousarray(means.T), np.full(k, corpus.tokens / k))
+            tokens = np.full(k, corpus.tokens / k)
+            variance = start_variance(together, means)
+            first = FirstTopics(np.ascontiguousarray(means.T), tokens, variance)
     if comm.share(is_stopped):
         raise Stopped
     return first

@@ -5,7 +5,7 @@ import pytest
 
 from pysgrld import LDA
 from pysgrld.chain import clusters
-from pysgrld.chain.clusters import cluster_means, distances, ward
+from pysgrld.chain.clusters import cluster_means, distances, start_variance, ward
 from pysgrld.train import short_chains
 
 
@@ -80,6 +80,23 @@ def test_distances_are_the_same_in_blocks_of_any_size(monkeypatch, block):
     root = np.rint(np.sqrt(phi.astype(np.float64)) * 2**20) / 2**20
     expected = ((root[:, None] - root) ** 2).sum(axis=2)
     np.testing.assert_array_equal(distances(phi), expected)
+
+
+def test_the_variance_between_chains_is_that_of_matched_topics():
+    """Red with: topics of one number compared; a mean that a chain without the topic raises."""
+    planted, rng = topics(6, words=200, concentration=0.5), np.random.default_rng(1)
+    roots, chains = np.sqrt(planted), []
+    for _ in range(30):
+        chain = np.abs(roots + rng.normal(0.0, 0.02, roots.shape)) ** 2
+        chains.append((chain / chain.sum(axis=1, keepdims=True))[rng.permutation(6)])
+    together, means = np.concatenate(chains).astype(np.float32), planted.astype(np.float32)
+    probability = np.sort(planted, axis=1)[:, -20:].sum(axis=1)
+    found = start_variance(together, means)
+    np.testing.assert_allclose(found, 20 * 0.02**2 / probability, rtol=0.2)
+    together[:6] = 1 / 200  # A chain without any of the topics hardly changes the median.
+    np.testing.assert_allclose(start_variance(together, means), found, rtol=0.15)
+    np.testing.assert_array_equal(start_variance(np.tile(means, (3, 1)), means), 0.0)
+    assert start_variance(means, means) is None
 
 
 def fitted(**given):

@@ -111,6 +111,23 @@ def test_the_spread_is_of_the_top_words_of_training():
     assert (np.diff(np.take_along_axis(phi, words, axis=1), axis=1) <= 0).all()
 
 
+def test_the_variance_between_short_chains_is_kept_with_chain_and_refinement():
+    """Red if a resumed training, or a refinement with more sweeps, forgets how it began."""
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, starts=4, n_jobs=1).fit(COUNTS)
+    chain, variance = lda._posterior.chain, lda._posterior.chain.start_variance
+    assert variance.shape == (2,)
+    assert (lda._stage.arrays()["exact.spread.start_variance"] == variance).all()
+    arrays, stage = chain.arrays(), lda._stage.arrays()
+    chain.start_variance = None
+    chain.restore(chain.step, arrays)
+    assert (chain.start_variance == variance).all()
+    again = begin_exactly(
+        lda._posterior, lda._options, 9, RunOn(1), None, sweeps=FEWEST, start=False
+    )
+    again.restore(stage, 2 * FEWEST)
+    assert (again.arrays()["exact.spread.start_variance"] == variance).all()
+
+
 def test_replicates_follow_where_bounds_are_intervals():
     """Red if replicates are left out of a run, or made after sweeps that give no intervals."""
     few = LDA(2, max_iter=30, holdout=10, exact_sweeps=40, n_jobs=1).fit(COUNTS)

@@ -108,6 +108,7 @@ def test_shares_are_those_in_training_and_intervals_move_with_them(drawn):
     results = results_of((theta, tokens, lengths))
     results.share_sizes = lambda: None
     results.training_documents = lambda corpus: PositionsExcept(N, np.array([7]))
+    results.population = None
     corpus, rows = corpus_of((theta, tokens, lengths)), np.arange(N)
     visitor = TopicShares.in_training(results, corpus, rows)
     read_documents(results, corpus, rows, 0, [visitor])
@@ -118,6 +119,25 @@ def test_shares_are_those_in_training_and_intervals_move_with_them(drawn):
     moved = shares.about(shares.mean[:, 0] + 0.01)
     np.testing.assert_allclose(moved.low, shares.low + 0.01)
     np.testing.assert_allclose(moved.high, shares.high + 0.01)
+
+
+def test_shares_vary_with_the_documents_and_with_the_start(drawn):
+    """Red before: intervals for documents like these, but for topics of this run alone."""
+    results = results_of(drawn)
+    results.fitted.signed = True  # Documents have no repeated words.
+    results.share_sizes, results.these = lambda: None, False
+    results.training_documents = lambda corpus: PositionsExcept(N, np.array([], np.int64))
+    corpus, rows, widths = corpus_of(drawn), np.arange(N), []
+    for restarted in (None, np.full(K, 0.04)):
+        results.population = (
+            restarted if restarted is None else SimpleNamespace(restarted=restarted)
+        )
+        visitor = TopicShares.in_training(results, corpus, rows)
+        read_documents(results, corpus, rows, 0, [visitor])
+        shares = visitor.shares
+        widths.append((shares.high - shares.mean)[:, 0])
+    start = 1.6449 * 0.2 * shares.mean[:, 0]
+    np.testing.assert_allclose(widths[1], np.hypot(widths[0], start), rtol=1e-6)
 
 
 def test_documents_have_their_greatest_topics_with_intervals(drawn, looked):
