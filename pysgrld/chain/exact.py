@@ -432,8 +432,7 @@ class ExactStage:
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
         self._spread: WordSpread | None = None
-        if isinstance(self.chains[0], ReplicatedChain) and self.sweeps >= FEWEST:
-            first = self.chains[0]
+        if isinstance(first := self.chains[0], ReplicatedChain) and self.sweeps >= FEWEST:
             self._spread = WordSpread(first.top_words, first.start_variance)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import pysgrld
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
+from pysgrld.chain.population import RESTARTED, TYPICAL
 from pysgrld.errors import UnknownWordsWarning, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
@@ -112,7 +113,8 @@ def test_a_table_states_the_population_of_its_intervals(refined):
     assert wide.attrs == {"interval_of": "posterior", "population": "alike"}
     assert narrow.attrs == {"interval_of": "posterior", "population": "these"}
     # The share is a third in each of 60 documents of equal length, or else all of the document.
-    deviation = np.sqrt(2 / 9 / 60 * 60 / 59 * 59 / 57)
+    # Another start of training varies too; the fit had no short chains, which measure it.
+    deviation = np.sqrt(2 / 9 / 60 * 60 / 59 * 59 / 57 + RESTARTED * TYPICAL / 9)
     np.testing.assert_allclose(wide.high - wide.share, 1.645 * deviation, rtol=0.1)
     assert (narrow.high - narrow.low < 0.03).all()
     with pytest.raises(UsageError, match="population: wanted one of alike, these, found 'all'"):
