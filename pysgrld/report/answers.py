@@ -13,7 +13,13 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.options.spelling import fold
 from pysgrld.reading.results import Results
-from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at, read_documents
+from pysgrld.report.document_pass import (
+    DocumentTopics,
+    Shares,
+    TopicShares,
+    looked_at,
+    read_documents,
+)
 from pysgrld.report.population import EstimatedShares, PopulationShares
 from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
@@ -436,7 +442,8 @@ def topics_in_groups(
         groups = along_column(about, along, rows)
     (groups,) = clustered(about, [groups], cluster, rows)
     visitor = PopulationShares(groups.grouping)
-    counts = read_documents(results, corpus, rows, layer, [visitor]) > 1
+    in_all = TopicShares.in_training(results, corpus, rows)
+    counts = read_documents(results, corpus, rows, layer, [visitor, in_all]) > 1
     estimate_pair = visitor.shares
 
     def in_group(estimate: EstimatedShares, topic: int, group: int) -> InGroup:
@@ -452,15 +459,18 @@ def topics_in_groups(
             Between(share, *bounds), Between(log_ratio, *ends), int(estimate.sign[topic, group])
         )
 
-    topic_rows, weights = [], results.weights(layer)
-    if weights is None:
-        weights = estimate_pair.words.mean[:, -1]
-    for topic in heaviest(results.fitted.shown(layer), weights):
-        everywhere = AllShares(*(in_group(part, topic, -1).share for part in estimate_pair))
-        weight, (_, low, high) = float(weights[topic]), everywhere.words
-        if low is not None and high is not None:
-            low, high = min(low, weight), max(high, weight)
-        everywhere = everywhere._replace(words=Between(weight, low, high))
+    # The share of all words and its interval are those of the page and of exports. Only clusters
+    # have wider intervals.
+    topic_rows, of_words = [], in_all.shares.about(results.weights(layer))
+    if cluster is not None:
+        mean, low, high = (part[:, -1:] for part in estimate_pair.words[:3])
+        of_words = Shares(mean, low, high).about(of_words.mean[:, 0])
+    for topic in heaviest(results.fitted.shown(layer), of_words.mean[:, 0]):
+        weight, low, high = (float(part[topic, 0]) for part in of_words)
+        everywhere = AllShares(
+            in_group(estimate_pair.documents, topic, -1).share,
+            Between(weight, low, high) if counts else Between(weight, None, None),
+        )
         in_each = [
             SharesInGroup(*(in_group(part, topic, group) for part in estimate_pair))
             for group in range(len(groups.levels))

@@ -132,7 +132,8 @@ def test_groups_are_the_pages(run, facts):
     assert column["levels"][:2] == ["Genesis", "Exodus"]
     assert sum(column["documents"]) == 1189
     for each, topic in zip(found["topics"], facts["topics"], strict=True):
-        assert each["share"]["words"]["mean"] == pytest.approx(topic["weight"][0], rel=1e-3)
+        of_words = [each["share"]["words"][part] for part in ("mean", "low", "high")]
+        assert of_words == pytest.approx(topic["weight"], abs=1e-6)
         for group in each["groups"]:
             for share in (group[kind][part] for kind in group for part in ("share", "more")):
                 assert share["low"] <= share["mean"] <= share["high"]

@@ -98,17 +98,20 @@ def test_accessible_by_the_rules_of_axe(opened, theme, pages):
 
 
 def test_long_lists_and_narrow_columns_are_accessible_too(opened):
-    """Lists of which a window is shown, and groups with less room than a finger needs."""
+    """Lists of which a window is shown, groups with less room than a finger needs, long texts.
+
+    Red with: words of a document that scroll on a phone, and that no key reaches.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     it = opened("hundred")
-    for address, width in (("doc/3", 1440), ("groups/1", 760), ("map", 760)):
+    for address, width in (("doc/3", 1440), ("groups/1", 760), ("map", 760), ("doc/0", 320)):
         it.page.set_viewport_size({"width": width, "height": 900})
         it.go(address)
         it.page.wait_for_timeout(60)
         rules = {
             "resultTypes": ["violations"],
-            "runOnly": ["aria-required-children", "target-size"],
+            "runOnly": ["aria-required-children", "target-size", "scrollable-region-focusable"],
         }
         found = Axe().run(it.page, options=rules).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], address

@@ -42,7 +42,7 @@ async function likeThis(theta, row) {
 
 function readerOf(content) {
   if (!content) return null;
-  if (content.words) return card("Its words", `By count${content.words.length < 60 ? "" : ", the 60 most frequent"}; the tint is the ${TOPIC} that a word most likely has here, stronger the surer. The ${NOUNS}' texts were not kept.`, h("p.reader.counted", content.words.map(([word, n, k, sure]) =>
+  if (content.words) return card("Its words", `By count${content.words.length < 60 ? "" : ", the 60 most frequent"}; the tint is the ${TOPIC} that a word most likely has here, stronger the surer. The ${NOUNS}' texts were not kept.`, h("div.reader.counted", reachable("Its words, by count"), content.words.map(([word, n, k, sure]) =>
     [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", bdi(word)), n > 1 && h("small", `${NARROW}${n}`), "  "])));
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
