@@ -323,3 +323,15 @@ def test_groups_say_what_is_sure(opened):
         for x in it.page.locator(".field text").all_text_contents()[2::5]
     ]
     assert shares == sorted(shares, reverse=True)
+
+
+def test_turned_names_stay_in_their_card(opened):
+    """Red with: a long name of the first column, which reaches over the edge of the card."""
+    it = opened("plain")
+    it.go("topic/0")
+    it.page.get_by_role("combobox", name="where").select_option(label="by place")
+    names = it.page.locator("figure svg g[transform*=rotate] text")
+    names.first.wait_for()
+    card = it.page.locator("section:has(h2:text('Where it is'))").bounding_box()
+    for name in names.all():
+        assert name.bounding_box()["x"] >= card["x"] + 16  # the padding of the card is 22

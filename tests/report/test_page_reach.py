@@ -167,6 +167,16 @@ def test_a_chart_is_saved_by_itself(opened):
         assert not re.search("oklch|var\\(|class=", text)
 
 
+def test_the_first_screen_is_printed_on_three_pages(opened, tmp_path):
+    """With 20 topics and their documents. Red with: a list that is moved to the page of the map, and
+    leaves the first page empty.
+    """
+    it = opened("plain")
+    it.page.wait_for_selector(".dot-stage[data-dots]")
+    it.page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") == 3
+
+
 def test_paper_has_every_topic_in_light_and_in_vectors(opened, tmp_path):
     it = opened("hundred", theme="dark")
     it.go("map")

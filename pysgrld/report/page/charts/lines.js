@@ -70,10 +70,12 @@ function curve({ name, average, point, unigram, last }) {
 /** Draws shares at places in an order, with intervals; `told` is called with the place at the pointer. */
 function profile({ title, name, labels, ticksBelow = labels, mean, low, high, usual, hue, area, told, say }) {
   return figure(name, title, (width) => {
-    const [left, right, top] = [46, 6, 10];
+    const [right, top] = [6, 10];
     const turned = !area && labels.length > 1;
-    const longest = Math.max(...ticksBelow.map((l) => Math.min(26, l.length)));
-    const bottom = turned ? 14 + longest * 4.3 : 24;
+    const letters = ticksBelow.map((l) => Math.min(26, l.length));
+    const bottom = turned ? 14 + Math.max(...letters) * 4.3 : 24;
+    // turned names of the first columns reach to the left
+    const left = Math.max(46, ...(turned ? letters.map((n, i) => n * 4.8 - ((i + 0.5) * (width - 52)) / labels.length) : []));
     const height = Math.round(150 + bottom);
     const peak = Math.max(...high, usual ?? 0) * 1.04 || 0.01;
     const step = (width - left - right) / labels.length;

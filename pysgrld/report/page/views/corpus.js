@@ -21,12 +21,12 @@ async function corpusPage() {
 
 // ---- the main result in words
 
-/** The number of documents, and the largest topics by the same share as the list of topics. */
+/** The number of documents, and the largest topics by the same share as the list of topics; no line begins with a comma. */
 function headline() {
   const n = report.dots?.of ?? report.docs?.of ?? null;
   const first = sorted(report.topics, (t) => t.weight?.[0] ?? t.documents, false).slice(0, 3).map(briefName);
   const documents = n === null ? "" : `${plural(n, report.noun)}; `;
-  return [capital(`${documents}the largest ${TOPICS}: `), first.map((name, i) => [i === 0 ? "" : i === first.length - 1 ? " and " : ", ", bdi(name)])];
+  return [capital(`${documents}the largest ${TOPICS}: `), first.map((name, i) => [i === 0 ? "" : i === first.length - 1 ? " and " : " ", h("bdi", shown(name), i < first.length - 2 && ",")])];
 }
 
 function sentences() {
