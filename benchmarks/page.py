@@ -13,7 +13,8 @@ taller than 4,000 pixels, violate a rule of axe (at three widths; in the dark at
 print to the console, and the number of views.
 
 ``opening`` prints the milliseconds from navigation to the first content, and until the page and all
-dots of its map are drawn: median and maximum of the trials, each in a new browser context.
+dots of its map are drawn, and those of processor time of the page's main thread, which hardly depend
+on other work of the machine: median and range of the trials, each in a new browser context.
 
 ``panning`` drags the map of documents at three times its size, and prints frames a second by the
 clock, and milliseconds of the page's processor time for a frame.
@@ -163,22 +164,37 @@ def show_views(browser: Any, asked: argparse.Namespace) -> int:
     return n_faults
 
 
+def processor_of(page: Any) -> Any:
+    """Return a session that measures the processor time of a page's main thread."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    return session
+
+
+def seconds_of(session: Any) -> float:
+    """Return the processor seconds of a page's tasks until now."""
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+
+
 def show_opening(browser: Any, asked: argparse.Namespace) -> int:
     """Print size and opening times of each page."""
     for path in asked.pages:
-        first, ready = [], []
+        first, ready, spent = [], [], []
         for _ in range(asked.trials):
             context = browser.new_context(viewport={"width": 1440, "height": HEIGHT})
             page = context.new_page()
+            session = processor_of(page)
             page.add_init_script(READY)
             page.goto(path.resolve().as_uri())
             page.wait_for_function("() => window.readyAfter")
-            ready.append(page.evaluate("window.readyAfter"))
+            ready.append(page.evaluate("() => window.readyAfter"))
+            spent.append(1000 * seconds_of(session))
             first.append(page.wait_for_function(FIRST).json_value())
             context.close()
         times = [
             f"{what} {statistics.median(values):.0f} ms ({min(values):.0f} to {max(values):.0f})"
-            for what, values in (("first content", first), ("ready", ready))
+            for what, values in (("first content", first), ("ready", ready), ("processor", spent))
         ]
         print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB; {'; '.join(times)}", flush=True)
     return 0
@@ -188,21 +204,17 @@ def show_panning(browser: Any, asked: argparse.Namespace) -> int:
     """Print frames a second, and processor time of a frame, while the map is dragged."""
     for path in asked.pages:
         page = browser.new_page(viewport={"width": 1440, "height": HEIGHT})
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        session = processor_of(page)
         page.goto(path.resolve().as_uri())
         page.wait_for_selector(".dot-stage[data-dots]")
         for _ in range(3):
             page.get_by_role("button", name="larger").click()
-        spent = []
-        for _ in range(2):
-            metrics = session.send("Performance.getMetrics")["metrics"]
-            spent.append(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
-            if len(spent) == 1:
-                elapsed = page.evaluate(PAN, asked.frames)
+        begin = seconds_of(session)
+        elapsed = page.evaluate(PAN, asked.frames)
+        spent = 1000 * (seconds_of(session) - begin) / asked.frames
         print(
             f"{path.name}: {1000 * asked.frames / elapsed:.0f} frames a second; "
-            f"{1000 * (spent[1] - spent[0]) / asked.frames:.1f} ms of processor time a frame"
+            f"{spent:.1f} ms of processor time a frame"
         )
         page.close()
     return 0

@@ -172,7 +172,10 @@ def _group_lines(
             lines.append(group(each, means.index(max(means)), "most: "))
             top = max(means) or 1.0  # The largest share gets a bar of full height.
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
-            lines.append(f"       {bars}")
+            first, last = (_short(groups.levels[i]) for i in (0, -1))
+            # Years and other short names stand at the ends of the line.
+            are_short = len(first) + len(last) <= _TITLE // 2
+            lines.append(f"       {first} {bars} {last}" if are_short else f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):
         lines += [
             "",

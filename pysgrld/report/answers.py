@@ -463,8 +463,8 @@ def topics_in_groups(
     # have wider intervals.
     topic_rows, of_words = [], in_all.shares.about(results.weights(layer))
     if cluster is not None:
-        mean, low, high = (part[:, -1:] for part in estimate_pair.words[:3])
-        of_words = Shares(mean, low, high).about(of_words.mean[:, 0])
+        of_clusters = Shares(*(part[:, -1:] for part in estimate_pair.words[:3]))
+        of_words = of_clusters.about(of_words.mean[:, 0])
     for topic in heaviest(results.fitted.shown(layer), of_words.mean[:, 0]):
         weight, low, high = (float(part[topic, 0]) for part in of_words)
         everywhere = AllShares(

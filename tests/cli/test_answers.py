@@ -275,3 +275,23 @@ def test_a_wide_interval_of_few_long_documents_is_explained():
     assert _is_uneven(AllShares(documents, Between(0.079, 0.023, 0.123)))
     assert not _is_uneven(AllShares(documents, Between(0.079, 0.070, 0.090)))
     assert not _is_uneven(AllShares(documents, Between(0.079, None, None)))
+
+
+def test_a_line_over_years_has_years_at_its_ends():
+    """Red with: a line of bars alone, whose years are told once, after all topics."""
+    from types import SimpleNamespace
+
+    from pysgrld.cli.answers import _group_lines
+    from pysgrld.report.answers import AllShares, Between, InGroup, SharesInGroup, TopicInGroups
+
+    share = [InGroup(Between(x, 0.0, 0.3), Between(0.0, -1.0, 1.0), 0) for x in (0.05, 0.2)]
+    row = TopicInGroups(
+        0, AllShares(share[0].share, share[1].share), [SharesInGroup(x, x) for x in share]
+    )
+    for levels, line in (
+        (["1987", "1999"], "1987 ▃█ 1999"),
+        (["Genesis 1 to Genesis 20"] * 2, "▃█"),
+    ):
+        groups = SimpleNamespace(levels=levels, within=None)
+        lines = _group_lines(groups, [row], {0: "law"}, None, "year", None)
+        assert line in [each.strip() for each in lines]
