@@ -8,6 +8,7 @@ The browser is a Chromium.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,7 @@ PICTURES = {
 
 def main() -> None:
     """Train, write the pages and take their pictures."""
-    browser = sys.argv[1] if len(sys.argv) > 1 else "chromium"
+    browser = sys.argv[1] if len(sys.argv) > 1 else shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder:
         for command in COMMANDS:
             subprocess.run(
