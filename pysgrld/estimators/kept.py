@@ -565,6 +565,11 @@ def with_days(values: list[Any]) -> list[Any]:
     """Convert dates and times in a column to days (datetime64); leave other columns unchanged.
 
     pandas' and NumPy's missing times differ from themselves.
+
+    Parameters
+    ----------
+    values : list
+        Values of the column.
     """
     if not any(isinstance(value, date | np.datetime64) for value in values):
         return values

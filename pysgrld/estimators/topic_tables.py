@@ -405,14 +405,14 @@ class TopicTables(KeptModel):
         """
         from pysgrld.report.sections.groups import grouped
 
-        pandas = library("pandas", "topics_over_time")
+        module = library("pandas", "topics_over_time")
         documents = self._documents_like(X)
         times = list(times)
         if len(times) != len(documents):
             raise UsageError(
                 f"times has {plural(len(times), 'value')}, but X has {len(documents):,} documents"
             )
-        column, values = _ordered(times, pandas)
+        column, values = _ordered(times, module)
         filled = np.flatnonzero(np.diff(documents.indptr) > 0)
         groups = grouped(column, [values[row] for row in filled])
         shares = self._population(documents.take(filled), groups.grouping)
@@ -427,7 +427,7 @@ class TopicTables(KeptModel):
         }
         if self._enough_draws():
             table |= {"low": shares.low[:, :bins].ravel(), "high": shares.high[:, :bins].ravel()}
-        times_frame: pandas.DataFrame = pandas.DataFrame(table)
+        times_frame: pandas.DataFrame = module.DataFrame(table)
         return times_frame
 
     def _enough_draws(self) -> list[int]:
@@ -502,7 +502,7 @@ class TopicTables(KeptModel):
             return page
 
 
-def _ordered(times: list[Any], pandas: Any) -> tuple[Column, list[Any]]:
+def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
     """Return the kind of the times as a column, and the times as ISO dates or numbers.
 
     Missing times are None.
@@ -514,7 +514,7 @@ def _ordered(times: list[Any], pandas: Any) -> tuple[Column, list[Any]]:
     """
     if any(isinstance(time, str) for time in times):
         try:
-            times = list(pandas.to_datetime(pandas.Series(times, dtype=object)))
+            times = list(module.to_datetime(module.Series(times, dtype=object)))
         except (ValueError, TypeError) as error:
             raise UsageError(f"times: neither dates nor numbers: {error}") from None
     times = [None if time is None or time != time else time for time in with_days(times)]

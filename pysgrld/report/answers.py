@@ -282,7 +282,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         titles = [_PIECE.sub("", titles[row]) for row in first]
         chosen = [int(rows[np.flatnonzero(labels == key)[0]])]
     place_of_chosen = int(np.flatnonzero(rows == chosen[0])[0])
-    similar = []
+    similar: list[SimilarDocument] = []
     for place, similarity, common in most_similar(theta, theta[place_of_chosen], n + 1):
         if place != place_of_chosen and len(similar) < n:
             row = int(rows[place])

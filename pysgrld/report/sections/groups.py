@@ -335,6 +335,12 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     are binned into ten quantile classes if more than sixty are different. For other values, the
     hundred most frequent ones are groups. These are in the order of the corpus if the documents of
     each are consecutive in it (chapters by book), else the most frequent comes first.
+
+    Parameters
+    ----------
+    column : Column
+    values : sequence
+        Value of each document: a date in ISO form, a number, another value, or None.
     """
     labels: list[str | None] = []
     ordered = column.kind in ("time", "integer", "real")
