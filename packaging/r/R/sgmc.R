@@ -135,7 +135,7 @@ plot.sgmc_effects <- function(x, column = x$column[1], from = NULL, to = NULL, n
   }
   chosen <- utils::head(chosen[order(-abs(chosen$difference)), ], n)
   .draw_whiskers(100 * chosen$difference, 100 * chosen$low, 100 * chosen$high, chosen$name,
-                 "difference, % of a document", ifelse(chosen$surely == 0, "grey50", "black"),
+                 "difference, percentage points", ifelse(chosen$surely == 0, "grey50", "black"),
                  TRUE, main = paste0(column, ": ", to, " less ", from), ...)
   invisible(x)
 }
