@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-from pysgrld.chain.exact import trace_in
+from pysgrld.chain.exact import read_trace
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
 from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.reading import intervals
@@ -99,7 +99,7 @@ def show_rest(asked: argparse.Namespace) -> None:
                     f"{np.median((bounds.high - bounds.low) / wide):.2f}"
                 )
             for name in ("shares", "documents"):
-                traces = [trace_in(r.checkpoint.arrays, name) for r in (run, later)]
+                traces = [read_trace(r.checkpoint.arrays, name) for r in (run, later)]
                 assert traces[0] is not None
                 draws = [(one, np.zeros(one.shape, bool)) for one in traces[0]]
                 bounds = intervals.interval([draws], exact=True)

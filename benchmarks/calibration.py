@@ -470,14 +470,16 @@ def effects_held(seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         results = train(truth, Path(place), ["--exact-sweeps", "400"])
         k, real = len(truth.phi), truth.phi.astype(np.float32)
-        phi = np.ascontiguousarray(results.fitted.over_words(results.mean, 0)[:, :k].T)
+        phi = np.ascontiguousarray(results.fitted.topics_over_words(results.mean, 0)[:, :k].T)
         mine = assign(DISTRIBUTIONS.similarity(real, phi))
         same = np.flatnonzero(DISTRIBUTIONS.overlap(real, phi[mine]) >= 0.7)
         corpus, steps = results.training_corpus(), drawn_steps(results)
         assert corpus is not None
         rows = np.asarray(results.training_documents(corpus)[:])
         x, draws = made_of.columns[rows], len(steps)
-        sorting = Sorting.by(phi, results.weights(0), (results.rows_of(s, 0) for s in steps))
+        sorting = Sorting.by(
+            phi, results.weights(0), (results.topics_of_sample(s, 0) for s in steps)
+        )
         (block,) = drawn_blocks(results, corpus, rows, steps, 0)
         inverse, alone = np.linalg.pinv(x), np.repeat(np.eye(k)[None], draws, axis=0)
         ways = {

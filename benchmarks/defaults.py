@@ -239,7 +239,7 @@ def trained(posterior: Posterior, spent: float, limit: float) -> float:
         began = time.process_time()
         posterior.chain.advance()
         spent += time.process_time() - began
-        if posterior.due:
+        if posterior.is_due:
             posterior.take_sample()
     return spent
 

@@ -76,7 +76,7 @@ def advance(posterior: Posterior, iterations: int) -> Topics:
     assert isinstance(chain, BlockChain)
     for _ in range(iterations):
         chain.advance()
-        if posterior.due:
+        if posterior.is_due:
             posterior.take_sample()
     block = chain.topics
     (v, k), sums = block.shape, np.asarray(chain.states["phi"].sums, float)

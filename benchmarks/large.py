@@ -20,7 +20,7 @@ from small import SGMC
 
 from pysgrld import LDA
 from pysgrld.corpus.write import Writer
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 from pysgrld.types import Documents
 
 BLOCK = 100_000
@@ -64,7 +64,9 @@ def train(corpus: Path, run: Path, setting: tuple[int, int, float | None], docum
     options = {"topics": 100, "threads": 1, "epochs": 1, "samples": 1, "minibatch": minibatch}
     options |= {"warm-up": warm_up, "eval-every": documents // minibatch // 4}
     options |= {"step-size": f"{step},1,0"} if step else {}
-    typed = [word for name, value in options.items() for word in as_typed(name, value).split(" ")]
+    typed = [
+        word for name, value in options.items() for word in option_text(name, value).split(" ")
+    ]
     command = [*SGMC, "train", str(corpus), "--out", str(run), "--quiet"]
     subprocess.run(command + typed, check=True)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][:4]

@@ -158,7 +158,9 @@ def _all_changes(results: Results, own: Int64s, truth: Doubles) -> float:
     """Return the share of all words of all topics whose change is in its interval."""
     draws = []
     for step in results.kept():
-        phi = results.fitted.in_slices(results.fitted.draw_of(results.read_sample(step)))
+        phi = results.fitted.topics_by_slice(
+            results.fitted.sample_to_draw(results.read_sample(step))
+        )
         draws.append(phi[-1] / phi[0])
     low, high = bounds(np.stack(draws))
     real = (truth[-1] / truth[0])[own]

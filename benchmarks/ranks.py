@@ -25,7 +25,7 @@ from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.run.machine import rss_bytes
 from pysgrld.types import Documents
@@ -116,7 +116,7 @@ def chain_of(v, k, size, algo, comm):
     options = resolve(given, facts).options
     stream = Epochs.of(options, some, everything, comm.rank, comm.size)
     run_on = RunOn(1, comm=comm)
-    return model_of("lda").chain(options, stream, CorpusFacts(v, some.tokens), run_on), getattr(
+    return find_model("lda").chain(options, stream, CorpusFacts(v, some.tokens), run_on), getattr(
         options.settings, "lazy", "off"
     )
 
@@ -137,10 +137,10 @@ def measured(case, comm, barrier):
         timed.of(state, name, "rows")
     timed.of(state, "rows", "read")
     if comm.size > 1:
-        timed.of(comm, "meet", "meet", barrier)
-        timed.of(comm, "ask", "asked", barrier)
+        timed.of(comm, "exchange_requests", "meet", barrier)
+        timed.of(comm, "request_rows", "asked", barrier)
         timed.of(comm, "fetch", "fetched", barrier)
-        timed.of(comm, "_to_holders", "counts", barrier)
+        timed.of(comm, "_sum_at_owners", "counts", barrier)
         timed.of(comm, "allgather_rows", "sums", barrier)
     for _ in range(iterations):
         timed.spent.clear()
@@ -152,10 +152,10 @@ def measured(case, comm, barrier):
     took = {part: 1e3 * min(x.get(part, 0.0) for x in lines) for part in PARTS}
     took["words"] = len(batch.words)
     if comm.size > 1:
-        took["words"] = float(np.mean(comm.gather(len(batch.words))))
+        took["words"] = float(np.mean(comm.allgather(len(batch.words))))
         before = comm.metrics()["exchange_bytes"]
         chain.advance(batch)
-        took["sent"] = float(np.mean(comm.gather(comm.metrics()["exchange_bytes"] - before)))
+        took["sent"] = float(np.mean(comm.allgather(comm.metrics()["exchange_bytes"] - before)))
     return lazy, took
 
 
@@ -231,7 +231,7 @@ def team_batch(chain, comm, timed):
     began = time.process_time()
     batch = chain._whole or chain.stream.minibatch(chain.step)
     timed.spent["prepared"] += time.process_time() - began
-    comm.meet(batch)
+    comm.exchange_requests(batch)
     return batch
 
 
@@ -247,7 +247,7 @@ def sums(comm, barrier):
         counts = np.ones((rows, 112), np.int64).reshape(-1)
         ways = {
             "theirs": lambda: comm.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM),  # noqa: B023
-            "ours": lambda: comm._add_up(counts),  # noqa: B023
+            "ours": lambda: comm._allreduce(counts),  # noqa: B023
         }
         took = dict.fromkeys(ways, float("inf"))
         for _ in range(12):

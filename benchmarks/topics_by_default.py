@@ -167,7 +167,7 @@ def run(
     posterior = begun(options, corpus, train, ids, keep_mean=True)
     for _ in range(iterations):
         posterior.chain.advance()
-        if posterior.due:
+        if posterior.is_due:
             posterior.take_sample()
     mean = posterior.mean()
     assert mean is not None

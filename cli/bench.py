@@ -177,7 +177,7 @@ def _over(
             minibatch=minibatch,
             tell=lambda done, total: percent(100 * done // total),
         )
-        comm.leave()
+        comm.end_all_ranks()
         return results
 
 

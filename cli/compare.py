@@ -85,12 +85,14 @@ def command(
 ) -> None:
     """Compare the topics of two runs: same, split, merged, partial, gone and new topics.
 
-    A run that began with --from is compared with the run that it continues if it is named alone, and
-    the latest run if none is named. Of another run whose documents have dates, the latest week (month
-    or year, if it has fewer than 50 documents) is compared with the time before. The news
-    come first: topics that only the right run has, and those whose share of the corpus has grown or
-    faded by half or more. If the run was continued with its earlier documents, the news are those of
-    its added documents next to the earlier ones.
+    If you name one run, it is compared with the run that it continues (--from). If it continues no
+    run and its documents have dates, its latest week (month or year, if the week has fewer than 50
+    documents) is compared with the time before. If you name no run, this is done for the latest run.
+
+    News come first: topics that only the right run has, and topics with a share of the corpus that
+    has grown or faded by half or more. If the right run was trained on the earlier documents and
+    added documents, news are differences between the added and the earlier documents.
+
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
     probability that topics have in common, over the words that both runs have (1: the same). Corr. is
     the correlation of their proportions in the same documents, from 0.7 on the same topic. Words in

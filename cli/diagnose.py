@@ -193,10 +193,10 @@ def _replicate(
     echo(
         "\n"
         + fill(
-            "Found: number of new runs that have the topic (correlation of its shares in the "
-            f"same documents: at least {CORRELATED}). Tests with new texts gave similar numbers "
-            "(docs/calibration.md). Overlap: mean fraction of the ten top words that these runs "
-            "share."
+            "Found: number of new runs with a topic whose shares in the same documents correlate "
+            f"with this topic's shares by at least {CORRELATED}. In tests, training on new texts "
+            "found topics about as often (docs/calibration.md). Overlap: mean fraction of the ten "
+            "top words that these runs have in common."
         )
     )
 

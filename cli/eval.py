@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import MissingInputError, UsageError, all_of, plural
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 from pysgrld.options.parse import integer, real
 
 from .options import (
@@ -155,7 +155,9 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
             raise UsageError(f"--{name} requires --corpus FILE, the documents to be split")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"{as_typed(name)} requires --corpus FILE, the documents to be read")
+            raise UsageError(
+                f"{option_text(name)} requires --corpus FILE, the documents to be read"
+            )
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence uses the training corpus; add --perplexity, or leave out the other "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import plural
-from pysgrld.models.options import OPTIONS, as_typed
+from pysgrld.models.options import OPTIONS, option_text
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, given, options_of, plain, quiet, show_json
@@ -70,7 +70,7 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
         needs = estimate(request, screen, documents=documents)
     after = needs.refinement_hours
     useful, gigabytes = needs.useful_threads, 1 << 30
-    typed = [as_typed(name, value) for name, value in typed_options.items() if name != "threads"]
+    typed = [option_text(name, value) for name, value in typed_options.items() if name != "threads"]
     scripts = _scripts(needs, corpus, typed, sample=documents is not None)
     if json:
         show_json(

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.errors import Severity, leave_in_order, plural
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 from pysgrld.options.common import spelled
 from pysgrld.options.paths import is_folder, resolve_path
 
@@ -144,11 +144,11 @@ class Screen(logging.Handler):
 
     def described(self, run: RunDirectory) -> None:
         """Print a run's corpus, model and sampler."""
-        from pysgrld.models.table import model_of
+        from pysgrld.models.table import find_model
 
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
-        widths = model_of(options["model"]).resolved.of(options).widths
+        widths = find_model(options["model"]).options_class.of(options).widths
         # The number is not printed if the model itself determines the number of topics.
         topics = ""
         if len(widths) == 1:
@@ -164,7 +164,7 @@ class Screen(logging.Handler):
         )
         for name, value in sorted(options.items()) if self.verbose else ():
             if value is not None:
-                self.detail(as_typed(name, spelled(name, value)))
+                self.detail(option_text(name, spelled(name, value)))
 
     def described_corpus(self, run: RunDirectory) -> None:
         """Print the name and size of a run's corpus."""
@@ -187,9 +187,9 @@ class Screen(logging.Handler):
         if p.unit == "iteration":
             state += f", step {p.step_size:.3g}"
         if math.isfinite(p.score):
-            from pysgrld.models.table import score_of
+            from pysgrld.models.table import find_score
 
-            score = score_of(p.kind)
+            score = find_score(p.kind)
             state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
             title = {"iteration": "training"}.get(p.unit, f"{p.unit}s")

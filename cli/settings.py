@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pysgrld.errors import UsageError
-from pysgrld.models.options import kind_of
+from pysgrld.models.options import select_sampler_and_model
 from pysgrld.options.option import Option
 
 from .values import of_option
@@ -110,7 +110,7 @@ class SettingValue(click.ParamType):  # type: ignore[type-arg]
         listed, names = "the settings are", list(self.rows)
         if chosen is not None:
             with contextlib.suppress(UsageError):
-                sampler, model = kind_of(chosen)
+                sampler, model = select_sampler_and_model(chosen)
                 listed = f"settings of --model {model.name}, --algo {sampler.name}:"
                 names = [n for n in names if n in model.options or n in sampler.options]
         return f"--set: unknown setting '{name}'{advice}; {listed} {', '.join(names) or 'none'}"

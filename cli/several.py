@@ -112,9 +112,9 @@ class SeveralScreen(Screen):
         total = sum(p.tokens_per_second for n, p in self._positions.items() if n not in self._ended)
         state = f"{speed(total)}"
         if known := [p.score for p in now if math.isfinite(p.score)]:
-            from pysgrld.models.table import score_of
+            from pysgrld.models.table import find_score
 
-            score = score_of(position.kind)
+            score = find_score(position.kind)
             state += f", {score.title} {_range(known, f',.{score.decimals}f')}"
         state += self._left()
         done = [p.iteration for p in now]

@@ -255,7 +255,7 @@ def command(
             screen.note(f"the current {results.fitted.noun}s are shown, because {results.no_mean}")
         if results.training_corpus() is None:
             screen.note(f"{results.missing_corpus}: {results.without_corpus}")
-        slim, learned = len(results.kept(slim=True)), results.fitted.learned()
+        slim, learned = len(results.kept(slim=True)), results.fitted.learned_priors()
         if values["json"]:
             show_json(
                 {

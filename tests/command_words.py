@@ -1,7 +1,7 @@
 """Words of a command line, made from options by name, or from a base and changes."""
 
 from pysgrld.cli.train import SETTINGS
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 
 
 def typed(options):
@@ -13,7 +13,7 @@ def typed(options):
         for word in (
             ("--set", f"{name}={value}")
             if name in SETTINGS
-            else as_typed(name, value).split(" ", 1)
+            else option_text(name, value).split(" ", 1)
         )
     ]
 

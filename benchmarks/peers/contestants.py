@@ -95,7 +95,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
 
         while True:
             visit = chain.advance()
-            if draw := posterior.due:
+            if draw := posterior.is_due:
                 posterior.take_sample()
             watch.tick(topics, visit.tokens, draw=draw, mean=mean)
 

@@ -107,7 +107,7 @@ class BlockChain(Chain):
             for b in blocks
         }
         if peers:
-            comm.read = self._of_held
+            comm.read = self._owned_sampling_weights
         self.published = options.preset is not None
         # arrays by name, with rows for the documents of all processes
         self._gathered: dict[str, Array] = {}
@@ -220,7 +220,7 @@ class BlockChain(Chain):
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
         """Sample the topics of a minibatch's tokens; return the statistics of each block."""
-        draw, batch = self._asked(key, batch)
+        draw, batch = self._request_rows(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
         if self.comm.size == 1 or self.states[name].peers is not None:
@@ -230,7 +230,7 @@ class BlockChain(Chain):
     def _whole_counts(self, part: Counts | Potential) -> Counts:
         """Return the counts of all words, gathered from the processes that own the words."""
         assert isinstance(part, Counts)
-        rows, counts = self.comm.everywhere(part.rows, part.counts)
+        rows, counts = self.comm.allgather_rows_by_word(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
 
     def start_from_topics(
@@ -252,7 +252,7 @@ class BlockChain(Chain):
         k, self.start_variance = self.topics.shape[1], start_variance
         self.states[self.topics.name].start_from_counts(self.key, topics[:, :k] * tokens)
         if self._whole is not None:
-            draw, batch = self._asked(self.key, self._whole)
+            draw, batch = self._request_rows(self.key, self._whole)
             self.documents.start_from_topics(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
@@ -267,7 +267,7 @@ class BlockChain(Chain):
             if counts is None:
                 below.catch_up(key, words)
                 rows = below.rows(None if alone else words)
-                counts = self.comm.everywhere(words, rows)[1]
+                counts = self.comm.allgather_rows_by_word(words, rows)[1]
             self.states[name].step(key, counts, 0.0)
         take_priors(self.priors, self.states)
 
@@ -277,38 +277,38 @@ class BlockChain(Chain):
             self.states[name].peers = state.peers
         take_priors(self.priors, self.states)
 
-    def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
+    def _request_rows(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
         """Return the block values for sampling a minibatch, and the minibatch with sorted words.
 
         In the returned minibatch, words are sorted by the process that owns them.
         """
-        batch, words = self.comm.ask(batch)
+        batch, words = self.comm.request_rows(batch)
         topics = self.states[self.topics.name]
         if topics.peers is None:
             return self._read(key, batch.words), batch
         assert isinstance(topics, Rows)
         topics.catch_up(key, words)
         name = self.topics.name if topics.weights(words[:0]) is None else WEIGHTS
-        return {name: self.comm.fetch(batch.words, topics.read)} | self._of_upper(), batch
+        return {name: self.comm.fetch(batch.words, topics.read)} | self._upper_values(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
         """Update the topics of the given words, and return the current values of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
-        return self._of_words(words) | self._of_upper()
+        return self._sampling_weights(words) | self._upper_values()
 
-    def _of_words(self, words: Int32s) -> Draw:
+    def _sampling_weights(self, words: Int32s) -> Draw:
         """Return the weights for sampling token topics, for the given words."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
-    def _of_held(self, words: Int32s) -> RowsHere:
+    def _owned_sampling_weights(self, words: Int32s) -> RowsHere:
         """Return the weights for sampling token topics, for words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
-        return RowsHere(sampling_weights(self._of_words(words)))
+        return RowsHere(sampling_weights(self._sampling_weights(words)))
 
-    def _of_upper(self) -> Draw:
+    def _upper_values(self) -> Draw:
         """Return the current values of all blocks except the topics over words, by block name."""
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
@@ -322,7 +322,7 @@ class BlockChain(Chain):
         weights = topics.weights(words)
         if weights is not None:
             draw[WEIGHTS] = weights
-        return draw | self._of_upper()
+        return draw | self._upper_values()
 
     def sample(self) -> dict[str, Floats]:
         """Return the current state as a sample to store: matrices with one row per topic."""
@@ -390,10 +390,10 @@ class BlockChain(Chain):
         arrays = state.arrays()
         return {f"{name}.{part}": arrays[part] for part in state.held}
 
-    def bring(self) -> None:
+    def gather_topic_rows(self) -> None:
         """Send the topic rows that other processes own to the first process."""
         for array in self._held().values():
-            self.comm.bring(array)
+            self.comm.gather_topic_rows(array)
 
     def _of_blocks(self) -> dict[str, Array]:
         return {
@@ -421,7 +421,7 @@ class BlockChain(Chain):
         """
         comm, whole, held = self.comm, self._gathered, self._held()
         for array in held.values():
-            comm.deal(array)
+            comm.scatter_topic_rows(array)
         return held | {
             name: comm.scatter_rows(whole.get(name), part)
             for name, part in self._by_document().items()

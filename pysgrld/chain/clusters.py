@@ -26,11 +26,11 @@ _TOP = 20
 _BLOCK = 1 << 21
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing; the default of the parameters ``waiting``."""
 
 
-def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
+def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _do_nothing) -> Floats:
     """Cluster topics by Ward's method, and return the mean of each cluster, (k, V) float32.
 
     Ward's method works on square roots of probabilities (Hellinger distance). It repeatedly merges
@@ -122,7 +122,7 @@ def cluster_seconds(n: int, words: int) -> float:
     return n * n * (5e-11 * words + 1e-7)
 
 
-def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
+def distances(topics: Floats, waiting: Callable[[], None] = _do_nothing) -> Doubles:
     """Compute the squared Euclidean distances between the square roots of all topics, (n, n).
 
     The results are exact in double precision. The distances are computed in blocks, so that each
@@ -166,7 +166,7 @@ def _roots(topics: Floats) -> Doubles:
     return roots
 
 
-def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
+def ward(topics: Floats, k: int, waiting: Callable[[], None] = _do_nothing) -> Int64s:
     """Cluster topics by Ward's method, and return the cluster of each topic, 0 to k - 1, (n,).
 
     Clusters are numbered in the order of their first topics.

@@ -32,7 +32,7 @@ class Orders(IntFlag):
     LOOK = 16
 
 
-class Meeting(NamedTuple):
+class ExchangedRequests(NamedTuple):
     """Combined requests of all ranks before an iteration, and total work of the iteration.
 
     Attributes
@@ -87,7 +87,7 @@ class RowsHere(NamedTuple):
     order: Int64s | None = None
 
 
-class Requested(NamedTuple):
+class RequestedRows(NamedTuple):
     """A minibatch with its words sorted by owner, and the words that other ranks request.
 
     Attributes
@@ -148,12 +148,12 @@ class Communicator:
     host: str = ""
     library: str = ""
 
-    def meet(
+    def exchange_requests(
         self,
         batch: Minibatch | None = None,
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
-    ) -> Meeting:
+    ) -> ExchangedRequests:
         """Send this rank's requests and amount of work to all ranks; return the combined requests.
 
         Parameters
@@ -173,12 +173,12 @@ class Communicator:
         """
         del same
         if batch is None:
-            return Meeting(orders)
-        return Meeting(orders, len(batch.doc_ids), batch.tokens)
+            return ExchangedRequests(orders)
+        return ExchangedRequests(orders, len(batch.doc_ids), batch.tokens)
 
     # ---- rows of the topic matrix, each owned by one rank
 
-    def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
+    def request_rows(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
         """Request the topic rows of a minibatch's words from the ranks that own these words.
 
         Returns
@@ -191,12 +191,12 @@ class Communicator:
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows of the words last requested by `ask`, as read by the words' owners.
+        """Return the topic rows of the words last requested by `request_rows`, as read by the words' owners.
 
         Parameters
         ----------
         words : (R,) int32
-            The words of the minibatch that `ask` has returned.
+            The words of the minibatch that `request_rows` has returned.
         read : callable (words, out)
             Returns the rows of words that this rank owns, in ``out`` if given, else in new memory.
         """
@@ -213,11 +213,11 @@ class Communicator:
         sample : callable
             Samples the documents of a minibatch.
         batch : Minibatch
-            The documents of this rank, as `ask` has returned them.
+            The documents of this rank, as `request_rows` has returned them.
         """
         return sample(batch)._replace(words=batch.words)
 
-    def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
+    def allgather_rows_by_word(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
         """Allgather rows: return the rows of all ranks on every rank, sorted by word.
 
         Parameters
@@ -246,15 +246,15 @@ class Communicator:
         """Return the sum over the ranks of each element of a small integer array."""
         return counts
 
-    def bring(self, array: Array) -> None:
+    def gather_topic_rows(self, array: Array) -> None:
         """Gather all rows of an array over words on the first rank, from the rows' owners."""
 
-    def deal(self, array: Array) -> None:
+    def scatter_topic_rows(self, array: Array) -> None:
         """Send each row of an array from the first rank to the rank that owns the row's word."""
 
     # ---- plain values, and whole arrays
 
-    def gather(self, value: Any) -> list[Any]:
+    def allgather(self, value: Any) -> list[Any]:
         """Allgather a plain value: return the values of all ranks, in the order of the ranks.
 
         Raises
@@ -264,7 +264,7 @@ class Communicator:
         """
         return [value]
 
-    def share(self, value: Any = None) -> Any:
+    def broadcast(self, value: Any = None) -> Any:
         """Broadcast a plain value from the first rank, and return it.
 
         Raises
@@ -274,7 +274,7 @@ class Communicator:
         """
         return value
 
-    def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def broadcast_arrays(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Broadcast arrays from the first rank, and return them.
 
         Raises
@@ -312,7 +312,7 @@ class Communicator:
         """Return metrics of the messages between ranks for a line of ``metrics.jsonl``, by name."""
         return {}
 
-    def leave(self) -> None:
+    def end_all_ranks(self) -> None:
         """End the work of all ranks; all ranks must call it."""
 
     def fail(self, error: SgmcError) -> NoReturn:

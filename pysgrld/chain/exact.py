@@ -61,7 +61,7 @@ _PLAN, _TRACE, _LAST = f"{_PREFIX}plan", f"{_PREFIX}trace.", f"{_PREFIX}last."
 _SPREAD = f"{_PREFIX}spread."
 
 
-def sweeps_after(
+def refinement_sweeps(
     chain: Chain, options: LoopOptions, *, open_ended: bool, over_time: bool = False
 ) -> int:
     """Return the number of sweeps of each chain of the Gibbs refinement; 0 means no refinement.
@@ -154,7 +154,7 @@ class ExactChain(BlockChain, ABC):
         """
 
     @abstractmethod
-    def watched(self) -> dict[str, Doubles]:
+    def monitored_values(self) -> dict[str, Doubles]:
         """Return the quantities for which effective sample sizes are computed, by name."""
 
     @abstractmethod
@@ -213,7 +213,7 @@ class ExactStage:
     ) -> None:
         self.chains, self.posterior, self.begun, self.threads = chains, posterior, begun, threads
         self.sweep = 0
-        self._lay_out(sweeps)
+        self._plan_draws(sweeps)
         self._trace: dict[str, list[Floats]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._keep: Keep | None = None
@@ -252,7 +252,7 @@ class ExactStage:
         return max(0, self.sweep - self.burn_in) // self.every
 
     @contextmanager
-    def drawing(self, keep: Keep) -> Iterator[None]:
+    def run_chains(self, keep: Keep) -> Iterator[None]:
         """Run chains in parallel on threads, and store draws, within the ``with`` block.
 
         Parameters
@@ -342,13 +342,13 @@ class ExactStage:
         if chain is None:
             return
         self.posterior.take_sample(chain)
-        for name, figures in chain.watched().items():
+        for name, figures in chain.monitored_values().items():
             self._trace.setdefault(name, []).append(figures.astype(np.float32))
         sample = self._keep(chain) if self._keep is not None else None
         if sample is not None and self._spread is not None:
             self._spread.add_draw(sample[chain.topics.name])
 
-    def kept(self, most: int) -> bool:
+    def is_stored(self, most: int) -> bool:
         """Return True if the last draw is to be stored.
 
         Equally many draws of each chain are stored: at most ``most``, and one more of each chain.
@@ -412,13 +412,13 @@ class ExactStage:
         CheckpointError
             If the arrays are not a state of this refinement.
         """
-        plan = plan_in(arrays)
+        plan = read_refinement_plan(arrays)
         assert plan is not None
         self.sweep, self.sweeps, self.burn_in, self.every = plan[1:]
         for r, chain in enumerate(self.chains):
             chain.restore(self.sweep, Within(arrays, f"{_PREFIX}{r}."))
         if sweeps > self.sweeps:
-            self._lay_out(sweeps)
+            self._plan_draws(sweeps)
             return
         if self.draws:
             self.posterior.restore(Within(arrays, _PREFIX))
@@ -426,7 +426,7 @@ class ExactStage:
             self._spread.restore(Within(arrays, _PREFIX))
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
-    def _lay_out(self, sweeps: int) -> None:
+    def _plan_draws(self, sweeps: int) -> None:
         """Plan burn-in and draws for a total number of sweeps, including the sweeps done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
@@ -459,21 +459,21 @@ class ExactPlan(NamedTuple):
     every: int
 
     @property
-    def drawn(self) -> bool:
+    def has_draws(self) -> bool:
         """True if the refinement has at least one draw."""
         return self.sweep >= self.burn_in + self.every
 
     @property
     def converged(self) -> bool:
         """True if the chains have enough sweeps to compute credible intervals from their draws."""
-        return self.drawn and self.sweep >= FEWEST
+        return self.has_draws and self.sweep >= FEWEST
 
-    def chain_of(self, step: int) -> int:
+    def chain_number(self, step: int) -> int:
         """Return the number of the chain that made a draw, given the `step` of the draw."""
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
-def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
+def read_refinement_plan(arrays: Mapping[str, Array]) -> ExactPlan | None:
     """Return the plan of the Gibbs refinement in a checkpoint, or None if it has not begun.
 
     Parameters
@@ -494,7 +494,7 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     return ExactPlan(*plan.tolist())
 
 
-def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
+def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """Return the averages over posterior samples that a checkpoint stores, by array name.
 
     These are averages over the draws of the Gibbs refinement or, without such draws, over samples
@@ -505,8 +505,8 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     arrays : mapping of str to array
         Arrays of the checkpoint, by name.
     """
-    plan = plan_in(arrays)
-    return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
+    plan = read_refinement_plan(arrays)
+    return Within(arrays, _PREFIX) if plan and plan.has_draws else arrays
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
@@ -545,7 +545,7 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return dict(Within(arrays, _LAST))
 
 
-def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
+def read_trace(arrays: Mapping[str, Array], name: str) -> Array | None:
     """Return a monitored quantity, (S, n), with a row for each draw, or None if it is absent.
 
     Monitored quantities are the ones for which effective sample sizes are computed.
@@ -560,7 +560,7 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
     return arrays.get(f"{_TRACE}{name}")
 
 
-def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
+def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
     """Return the median effective sample size of words, topic shares and documents, if known.
 
     Parameters
@@ -576,13 +576,13 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
     for name in sorted(names, reverse=True):  # The order is words, shares, documents.
-        sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
+        sizes = bulk_sizes(split_by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)
     return medians
 
 
-def by_chain(draws: Array) -> Doubles:
+def split_by_chain(draws: Array) -> Doubles:
     """Rearrange draws, (S, ...), by chain, (4, S // 4, ...); the last S mod 4 draws are dropped.
 
     Parameters

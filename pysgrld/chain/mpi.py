@@ -16,9 +16,9 @@ import numpy as np
 from pysgrld.chain.communicator import (
     Collected,
     Communicator,
-    Meeting,
+    ExchangedRequests,
     Orders,
-    Requested,
+    RequestedRows,
     RowsHere,
     check_launch,
     launch,
@@ -80,16 +80,16 @@ class Ranks(Communicator):
         self.sent = 0  # bytes
         self._over = False  # True if all ranks know that the work has ended
         self._room: dict[str, Array] = {}
-        self._last: Requested | None = None
+        self._last: RequestedRows | None = None
 
     # ---- before an iteration
 
-    def meet(
+    def exchange_requests(
         self,
         batch: Minibatch | None = None,
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
-    ) -> Meeting:
+    ) -> ExchangedRequests:
         """Send this rank's requests and amount of work to all ranks; return the combined requests.
 
         Raises
@@ -102,7 +102,7 @@ class Ranks(Communicator):
         if met.orders & Orders.FAIL:
             self._raise_first(None)
         if differ:
-            digests = self._gather(mine)
+            digests = self._allgather(mine)
             other = [self.names[r] for r in range(self.size) if digests[r] != digests[0]]
             self._over = True
             raise DisagreementError(
@@ -114,7 +114,7 @@ class Ranks(Communicator):
 
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
-    ) -> tuple[Meeting, bool]:
+    ) -> tuple[ExchangedRequests, bool]:
         """Return the ranks' combined requests and work, and True if their digests differ.
 
         One message combines by a bitwise OR: the numbers of documents and tokens, at separate
@@ -128,27 +128,27 @@ class Ranks(Communicator):
         bits = np.concatenate([sizes.reshape(-1), last])
         self._reduce(bits, MPI.BOR)
         documents, tokens = bits[:-3].reshape(-1, 2).sum(axis=0).tolist()
-        met = Meeting(Orders(int(bits[-3])), documents, tokens)
+        met = ExchangedRequests(Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
 
     # ---- rows of the topic matrix, each owned by one rank
 
     def owns(self, words: Int32s) -> Array:
         """Return True for each word with a topic row that this rank owns."""
-        return np.equal(self._holders(words), self.rank)
+        return np.equal(self._owners(words), self.rank)
 
-    def _holders(self, words: Array) -> Array:
+    def _owners(self, words: Array) -> Array:
         """Return the rank that owns the topic row of each word (block-cyclic distribution)."""
         return words // core.ROW_UNIT % self.size
 
-    def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
+    def request_rows(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
         """Request the topic rows of a minibatch's words from the ranks that own these words."""
         if self._last is None or self._last.batch is not batch:
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
 
-    def _ask(self, batch: Minibatch) -> Requested:
-        holders = self._holders(batch.words)
+    def _ask(self, batch: Minibatch) -> RequestedRows:
+        holders = self._owners(batch.words)
         order = np.argsort(holders, kind="stable")
         places = np.empty(len(order), np.int32)
         places[order] = np.arange(len(order), dtype=np.int32)
@@ -158,27 +158,27 @@ class Ranks(Communicator):
         taken = np.empty_like(sent)
         with self.watch.waiting():
             self.comm.Alltoall(sent, taken)
-        requested = self._swap(words, sent, np.empty(int(taken.sum()), np.int32), taken)
+        requested = self._alltoall_rows(words, sent, np.empty(int(taken.sum()), np.int32), taken)
         is_own = np.repeat(np.arange(self.size) == self.rank, taken)
         numbers = np.where(is_own, np.cumsum(is_own), is_own.sum() + np.cumsum(~is_own)) - 1
         order = np.argsort(requested, kind="stable")
         held, begins = np.unique(requested[order], return_index=True)
         begins = np.append(begins, len(requested))
-        return Requested(batch, ordered, sent, taken, requested, held, numbers[order], begins)
+        return RequestedRows(batch, ordered, sent, taken, requested, held, numbers[order], begins)
 
     @property
-    def _asked(self) -> Requested:
+    def _last_request(self) -> RequestedRows:
         assert self._last is not None
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows of the words last requested by `ask`, read by the words' owners."""
-        request, own_words, is_other = self._asked, self._own, self._others
-        theirs = read(np.delete(request.requested, self._part(request.taken)))
-        out = self._place("fetched", len(words), theirs)
+        """Return the topic rows of the words last requested by `request_rows`, read by the words' owners."""
+        request, own_words, is_other = self._last_request, self._own_words, self._is_other_rank
+        theirs = read(np.delete(request.requested, self._own_rows(request.taken)))
+        out = self._buffer("fetched", len(words), theirs)
         read(words[own_words], out[own_words])
         self.fetched = RowsHere(out[own_words], theirs, request.order[request.begins[:-1]])
-        return self._swap(
+        return self._alltoall_rows(
             theirs, request.taken * is_other, out, request.sent * is_other, None, request.sent
         )
 
@@ -199,27 +199,27 @@ class Ranks(Communicator):
             wrong = error
         self.sampling += time.monotonic() - began
         failed = np.array([wrong is not None], np.int64)
-        self._add_up(failed)
+        self._allreduce(failed)
         if failed[0]:
             self._raise_first(wrong)
-        by_word = tuple(self._to_holders(i, a) for i, a in enumerate(collected.by_word))
-        self._add_up_all(collected.sums)
+        by_word = tuple(self._sum_at_owners(i, a) for i, a in enumerate(collected.by_word))
+        self._allreduce_together(collected.sums)
         values = collected.values
         if values is not None:
             with self.watch.waiting():
                 values = np.concatenate(self.comm.allgather(values))
-        return Collected(by_word, collected.sums, values, self._asked.held)
+        return Collected(by_word, collected.sums, values, self._last_request.held)
 
-    def _to_holders(self, number: int, counts: Int64s) -> Int64s:
+    def _sum_at_owners(self, number: int, counts: Int64s) -> Int64s:
         """Send counts of words to the words' owners; return the sums for this rank's words."""
-        request = self._asked
+        request = self._last_request
         flat = counts.reshape(len(counts), *(counts.shape[1:] or (1,)))
-        taken = request.taken * self._others
-        theirs = self._place(f"taken {number}", int(taken.sum()), flat)
-        self._swap(flat, request.sent * self._others, theirs, taken, request.sent)
-        out = self._place(f"added {number}", len(request.held), flat)
+        taken = request.taken * self._is_other_rank
+        theirs = self._buffer(f"taken {number}", int(taken.sum()), flat)
+        self._alltoall_rows(flat, request.sent * self._is_other_rank, theirs, taken, request.sent)
+        out = self._buffer(f"added {number}", len(request.held), flat)
         core.add_rows(
-            own=flat[self._own],
+            own=flat[self._own_words],
             theirs=theirs,
             order=request.order,
             begin=request.begins,
@@ -228,7 +228,7 @@ class Ranks(Communicator):
         )
         return out.reshape(len(out), *counts.shape[1:])
 
-    def _place(self, name: str, rows: int, like: Array) -> Array:
+    def _buffer(self, name: str, rows: int, like: Array) -> Array:
         """Return a reusable buffer with ``rows`` rows, of the width and type of ``like``."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
@@ -236,21 +236,21 @@ class Ranks(Communicator):
         return memory[:rows]
 
     @property
-    def _others(self) -> Array:
+    def _is_other_rank(self) -> Array:
         """Mask of all ranks, which is False for this rank only."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
-    def _own(self) -> slice:
+    def _own_words(self) -> slice:
         """Slice of this rank's words among the minibatch's words, which are sorted by owner."""
-        return self._part(self._asked.sent)
+        return self._own_rows(self._last_request.sent)
 
-    def _part(self, sizes: Int64s) -> slice:
+    def _own_rows(self, sizes: Int64s) -> slice:
         """Return the slice of this rank's rows among all rows; ``sizes`` are all row counts."""
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
-    def _swap(
+    def _alltoall_rows(
         self,
         rows: Array,
         sent: Int64s,
@@ -280,28 +280,28 @@ class Ranks(Communicator):
         kind.Free()
         return out
 
-    def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
+    def allgather_rows_by_word(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
         """Allgather rows: return the rows of all ranks on every rank, sorted by word."""
-        sizes = np.array(self._gather(len(words)))
-        of_all = self._joined(words, sizes)
+        sizes = np.array(self._allgather(len(words)))
+        of_all = self._concatenate_rows(words, sizes)
         order = np.argsort(of_all, kind="stable")
-        return of_all[order], self._joined(rows, sizes)[order]
+        return of_all[order], self._concatenate_rows(rows, sizes)[order]
 
-    def _joined(self, rows: Array, sizes: Int64s) -> Array:
+    def _concatenate_rows(self, rows: Array, sizes: Int64s) -> Array:
         """Return the rows of all ranks, in rank order; ``sizes`` has each rank's number of rows."""
         joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
-        joined[self._part(sizes)] = rows
-        self._give_rows(joined, sizes)
+        joined[self._own_rows(sizes)] = rows
+        self._allgather_sized_rows(joined, sizes)
         return joined
 
-    def _give_rows(self, array: Array, sizes: Int64s) -> None:
+    def _allgather_sized_rows(self, array: Array, sizes: Int64s) -> None:
         """Allgather rows in place; ``sizes`` are the row counts of all ranks."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
         for begin in range(0, len(flat), MOST):
             piece = flat[begin : begin + MOST]
-            self._give(piece, np.clip(begins - begin, 0, len(piece)))
+            self._allgather_parts(piece, np.clip(begins - begin, 0, len(piece)))
 
     def allgather_rows(self, units: Array) -> None:
         """Fill in the rows of an array that other ranks computed (allgather).
@@ -311,13 +311,13 @@ class Ranks(Communicator):
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
-        self._give_rows(dealt, np.bincount(numbers % self.size, minlength=self.size))
+        self._allgather_sized_rows(dealt, np.bincount(numbers % self.size, minlength=self.size))
         units[order] = dealt
 
     def sum_over_processes(self, counts: Int64s) -> Int64s:
         """Return the sum over the ranks of each element of a small integer array."""
         totals = counts.copy()
-        self._add_up(totals)
+        self._allreduce(totals)
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
@@ -329,25 +329,29 @@ class Ranks(Communicator):
         step()
         self.moving += time.monotonic() - began
 
-    def bring(self, array: Array) -> None:
+    def gather_topic_rows(self, array: Array) -> None:
         """Gather all rows of an array on the first rank; each word's owner sends the word's row."""
-        for rank, rows in self._strips(array):
+        for rank, rows in self._row_chunks(array):
             if self.rank == 0:
-                array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
+                array[rows] = self._send_or_receive(
+                    _empty_rows_like(array, rows), self.comm.Recv, rank
+                )
             elif self.rank == rank:
-                self._pass_on(array[rows], self.comm.Send, 0)
+                self._send_or_receive(array[rows], self.comm.Send, 0)
 
-    def deal(self, array: Array) -> None:
+    def scatter_topic_rows(self, array: Array) -> None:
         """Send each row of an array from the first rank to the rank that owns the row's word."""
-        for rank, rows in self._strips(array):
+        for rank, rows in self._row_chunks(array):
             if self.rank == 0:
-                self._pass_on(array[rows], self.comm.Send, rank)
+                self._send_or_receive(array[rows], self.comm.Send, rank)
             elif self.rank == rank:
-                array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
+                array[rows] = self._send_or_receive(
+                    _empty_rows_like(array, rows), self.comm.Recv, 0
+                )
 
-    def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
+    def _row_chunks(self, array: Array) -> Iterator[tuple[int, Int64s]]:
         """Yield pairs of a rank, except the first, and numbers of rows that it owns, in chunks."""
-        holders = self._holders(np.arange(len(array)))
+        holders = self._owners(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
             held = np.flatnonzero(holders == rank)
@@ -356,40 +360,40 @@ class Ranks(Communicator):
 
     # ---- sums over all ranks
 
-    def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
+    def _allreduce_together(self, sums: tuple[Int64s, ...]) -> None:
         """Sum arrays over all ranks in place; small arrays are sent together."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
             for begin in range(0, flat.size, MOST):
-                self._add_up(flat[begin : begin + MOST])
+                self._allreduce(flat[begin : begin + MOST])
         if small:
             together = np.concatenate([counts.reshape(-1) for counts in small])
-            self._add_up(together)
+            self._allreduce(together)
             ends = np.cumsum([counts.size for counts in small])
             for counts, piece in zip(small, np.split(together, ends[:-1]), strict=True):
                 counts[:] = piece.reshape(counts.shape)
 
-    def _add_up(self, flat: Int64s) -> None:
+    def _allreduce(self, flat: Int64s) -> None:
         """Replace counts by their sums over all ranks; each rank sums a part of a large array."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
         begins = np.array([rank * len(flat) // self.size for rank in range(self.size + 1)])
-        self._add_own(flat, begins)
-        self._give(flat, begins)
+        self._allreduce_own_part(flat, begins)
+        self._allgather_parts(flat, begins)
 
     def _reduce(self, numbers: Array, op: MPI.Op) -> None:
         self.sent += numbers.nbytes
         with self.watch.waiting():
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
-    def _add_own(self, flat: Int64s, begins: Int64s) -> None:
+    def _allreduce_own_part(self, flat: Int64s, begins: Int64s) -> None:
         """Sum this rank's part of a vector of counts over all ranks, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         is_other = np.arange(self.size) != self.rank  # all ranks but this one
-        room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
+        room = self._buffer("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
         self.sent += flat.itemsize * int((counts * is_other).sum())
@@ -400,7 +404,7 @@ class Ranks(Communicator):
             )
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
 
-    def _give(self, flat: Array, begins: Int64s) -> None:
+    def _allgather_parts(self, flat: Array, begins: Int64s) -> None:
         """Allgather the parts of a vector in place: each rank sends the part that it owns.
 
         MPI's Allgatherv takes many times as long.
@@ -430,7 +434,7 @@ class Ranks(Communicator):
 
     # ---- outside of iterations
 
-    def gather(self, value: Any) -> list[Any]:
+    def allgather(self, value: Any) -> list[Any]:
         """Allgather a plain value: return the values of all ranks, in the order of the ranks.
 
         Raises
@@ -438,15 +442,15 @@ class Ranks(Communicator):
         SgmcError
             The error of the first failed rank.
         """
-        self.meet()
-        return self._gather(value)
+        self.exchange_requests()
+        return self._allgather(value)
 
-    def _gather(self, value: Any) -> list[Any]:
+    def _allgather(self, value: Any) -> list[Any]:
         """Allgather a plain value, without checking whether other ranks have failed."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
-    def share(self, value: Any = None) -> Any:
+    def broadcast(self, value: Any = None) -> Any:
         """Broadcast a plain value from the first rank, and return it.
 
         Raises
@@ -454,11 +458,11 @@ class Ranks(Communicator):
         SgmcError
             The error of the first failed rank.
         """
-        self.meet()
+        self.exchange_requests()
         with self.watch.waiting():
             return self.comm.bcast(value)
 
-    def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def broadcast_arrays(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Broadcast arrays from the first rank, in pieces, and return them.
 
         Raises
@@ -467,7 +471,7 @@ class Ranks(Communicator):
             The error of the first failed rank.
         """
         source = {name: np.ascontiguousarray(a) for name, a in (arrays or {}).items()}
-        shapes = self.share({name: (a.shape, a.dtype.str) for name, a in source.items()})
+        shapes = self.broadcast({name: (a.shape, a.dtype.str) for name, a in source.items()})
         for name, (shape, dtype) in shapes.items():
             array = source.setdefault(name, np.empty(shape, dtype))
             flat = array.reshape(-1).view(np.uint8)
@@ -478,15 +482,15 @@ class Ranks(Communicator):
 
     def gather_rows(self, rows: Array) -> Array:
         """Gather the rows of all ranks on the first rank; other ranks get ``rows`` back."""
-        sizes = self._gather(len(rows))
+        sizes = self._allgather(len(rows))
         if self.rank:
-            self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
+            self._send_or_receive(np.ascontiguousarray(rows), self.comm.Send, 0)
             return rows
         gathered = np.empty((sum(sizes), *rows.shape[1:]), rows.dtype)
         begins = np.cumsum([0, *sizes])
         gathered[: begins[1]] = rows
         for rank in range(1, self.size):
-            self._pass_on(gathered[begins[rank] : begins[rank + 1]], self.comm.Recv, rank)
+            self._send_or_receive(gathered[begins[rank] : begins[rank + 1]], self.comm.Recv, rank)
         return gathered
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
@@ -497,24 +501,24 @@ class Ranks(Communicator):
         CheckpointError
             If the number of rows differs from the total length of the parts.
         """
-        sizes = self._gather(len(part))
+        sizes = self._allgather(len(part))
         if rows is not None and len(rows) != sum(sizes):
             raise CheckpointError(
                 f"the checkpoint has rows for {len(rows):,} documents, but the corpus has "
                 f"{sum(sizes):,}"
             )
-        self.meet()
+        self.exchange_requests()
         if rows is None:
             received = np.empty_like(part)
-            self._pass_on(received, self.comm.Recv, 0)
+            self._send_or_receive(received, self.comm.Recv, 0)
             return received
         begins = np.cumsum([0, *sizes])
         whole = np.ascontiguousarray(rows, part.dtype)
         for rank in range(1, self.size):
-            self._pass_on(whole[begins[rank] : begins[rank + 1]], self.comm.Send, rank)
+            self._send_or_receive(whole[begins[rank] : begins[rank + 1]], self.comm.Send, rank)
         return whole[: begins[1]]
 
-    def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
+    def _send_or_receive(self, rows: Array, message: Callable[..., object], other: int) -> Array:
         """Send an array to another rank, or receive it, in pieces; return the array.
 
         ``message`` is the method that sends or receives a piece.
@@ -525,7 +529,7 @@ class Ranks(Communicator):
                 message(flat[begin : begin + MOST], other)
         return rows
 
-    def leave(self) -> None:
+    def end_all_ranks(self) -> None:
         """End the work of all ranks; all ranks must call it.
 
         Raises
@@ -533,7 +537,7 @@ class Ranks(Communicator):
         SgmcError
             The error of the first failed rank.
         """
-        self.meet()
+        self.exchange_requests()
         self._over = True
 
     def fail(self, error: SgmcError) -> NoReturn:
@@ -552,7 +556,7 @@ class Ranks(Communicator):
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
         """Raise the error of the first failed rank; all ranks must call it after a failure."""
-        errors = self._gather(None if mine is None else (str(mine), mine.exit_code))
+        errors = self._allgather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
         rank = next(r for r in range(self.size) if errors[r] is not None)
         if mine is not None and rank == self.rank == 0:
@@ -577,7 +581,7 @@ class Ranks(Communicator):
         os._exit(code)
 
 
-def _like(array: Array, rows: Int64s) -> Array:
+def _empty_rows_like(array: Array, rows: Int64s) -> Array:
     """Return an uninitialised array of ``len(rows)`` rows, like the rows of ``array``."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 

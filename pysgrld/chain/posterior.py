@@ -49,7 +49,7 @@ class Averages(NamedTuple):
     sums: Mapping[str, Array]
 
 
-def averages_in(arrays: Mapping[str, Array]) -> Averages:
+def read_running_averages(arrays: Mapping[str, Array]) -> Averages:
     """Return the running averages among the arrays of a checkpoint.
 
     Parameters
@@ -76,7 +76,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
     return Averages(samples, history, sums)
 
 
-class Settled(NamedTuple):
+class ConvergenceScores(NamedTuple):
     """The two averaged scores that show the convergence of a run.
 
     Attributes
@@ -173,16 +173,16 @@ class Posterior:
         self._history = array("d")
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether a posterior sample is due in the current iteration."""
-        return self._due_at(self.chain.step)
+        return self._is_due_at(self.chain.step)
 
     @property
-    def due_next(self) -> bool:
+    def is_due_next(self) -> bool:
         """Whether a posterior sample is due in the next iteration."""
-        return self._due_at(self.chain.step + 1)
+        return self._is_due_at(self.chain.step + 1)
 
-    def _due_at(self, step: int) -> bool:
+    def _is_due_at(self, step: int) -> bool:
         after = step - self.burn_in
         return after > 0 and after % self.every == 0
 
@@ -225,7 +225,7 @@ class Posterior:
             return Estimate(math.nan)
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
-    def settled(self) -> Settled | None:
+    def convergence_scores(self) -> ConvergenceScores | None:
         """Return the scores that show convergence, or None if the score has not converged.
 
         The score has converged if doubling the sampling time has improved it by less than `least`.
@@ -238,7 +238,7 @@ class Posterior:
             return None
         half = len(history) // 2
         now, before = history[-1], history[half - 1]
-        return Settled(now, before, self.burn_in + half * self.every)
+        return ConvergenceScores(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
         """Return the posterior means in the form of `Chain.draw`, or None without samples."""
@@ -295,7 +295,7 @@ class Posterior:
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 
 
-def thinned(samples: int, limit: int) -> range:
+def stored_sample_numbers(samples: int, limit: int) -> range:
     """Return the 1-based numbers of the samples that a run still stores after ``samples`` samples.
 
     Every sample is kept until ``limit`` is exceeded, then every second one, then every fourth, and

@@ -180,7 +180,7 @@ class Chain(ABC):
         """Return the items of `arrays` that are equal in all processes of the communicator."""
         return self.arrays()
 
-    def bring(self) -> None:
+    def gather_topic_rows(self) -> None:
         """Send the topic rows that other processes own to the communicator's first process.
 
         All processes must call this method; the first process has the topics until the next

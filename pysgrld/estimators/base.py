@@ -23,7 +23,7 @@ from pysgrld.errors import Log, NotFittedError, SgmcError, UnknownWordsWarning, 
 from pysgrld.estimators.fitting import AUTO, jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents, unknown_documents
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.parse import SMALLEST
 from pysgrld.options.peers import METHODS_OF_PEERS, hint, peer
 from pysgrld.samplers.table import sampler_options
@@ -498,7 +498,7 @@ def with_sampler_options(cls: type[T]) -> type[T]:
         The same class, changed in place.
     """
     estimator: Any = cls
-    model, original_init = model_of(estimator.model), estimator.__init__
+    model, original_init = find_model(estimator.model), estimator.__init__
     options = {
         name: option
         for name, option in sampler_options(model.algorithms).items()

@@ -16,8 +16,8 @@ from pysgrld.estimators.fitting import Progress, jobs
 from pysgrld.estimators.inputs import column_names
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.estimators.words import new_documents
-from pysgrld.models.options import check_usage, kind_of
-from pysgrld.models.table import model_of
+from pysgrld.models.options import check_usage, select_sampler_and_model
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key
 
@@ -92,7 +92,7 @@ class CountModel(TopicModel):
             return self
         options = self._given()
         check_usage(options)
-        sampler, _ = kind_of(options)
+        sampler, _ = select_sampler_and_model(options)
         if sampler.whole_corpus:
             raise UsageError(f"algo={sampler.name!r} needs the whole corpus; use fit")
         if self.__sklearn_is_fitted__():
@@ -131,7 +131,11 @@ class CountModel(TopicModel):
         new = [word for word in names.tolist() if word not in old_words]
         if not new:
             return
-        phi, seen, labels = self._fitted().over_words(self._draw, 0), self._seen, self._labels
+        phi, seen, labels = (
+            self._fitted().topics_over_words(self._draw, 0),
+            self._seen,
+            self._labels,
+        )
         k, words = self._fitted().layers[0], np.array([*names_before.tolist(), *new], dtype=object)
         options = self._given() | {"topics": k, "minibatch": record.options.minibatch}
         total = int(self.total_samples)
@@ -204,7 +208,7 @@ class CountModel(TopicModel):
         documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
-        held_out = model_of(self.model).hold_out(documents, ids, observed, seed)
+        held_out = find_model(self.model).hold_out(documents, ids, observed, seed)
         if len(held_out.observed) == 0:
             raise UsageError("X has no document with two tokens, so nothing can be held out")
         scorer = self._fitted().scorer(held_out)

@@ -12,7 +12,7 @@ from pysgrld.estimators.fitting import AUTO
 from pysgrld.estimators.inputs import as_documents, in_units
 from pysgrld.estimators.kept import as_rows
 from pysgrld.models.dlda.declared import LINKS
-from pysgrld.models.dlda.documents import name_of
+from pysgrld.models.dlda.documents import topics_name
 from pysgrld.options.parse import MAX_LAYERS
 from pysgrld.types import Documents
 
@@ -204,7 +204,7 @@ class DeepLDA(CountModel):
     def _finish(self) -> None:
         super()._finish()
         layers, draw = self._fitted().layers, self._draw
-        self.weights_ = [as_rows(draw[name_of(i)], k) for i, k in enumerate(layers)]
+        self.weights_ = [as_rows(draw[topics_name(i)], k) for i, k in enumerate(layers)]
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:

@@ -286,12 +286,12 @@ class DPMixture(Framed):
         with Progress(type(self).__name__, self.verbose) as progress:
             for t in range(self.max_iter):
                 progress.advance(chain.advance, t)
-                occupied[t], concentration[t] = chain.occupied, chain.concentration
+                occupied[t], concentration[t] = chain.n_occupied, chain.concentration
                 after = t + 1 - burn_in
                 if after > 0 and after % spacing == 0:
                     samples.append((*chain.log_weights, chain.log_phi))
                 last = progress.interrupted or chain.step == self.max_iter
-                remark = plural(chain.occupied, "occupied component")
+                remark = plural(chain.n_occupied, "occupied component")
                 progress.show(chain.step, self.max_iter, [remark], last=last)
                 if last:
                     break

@@ -15,7 +15,7 @@ import numpy as np
 
 from pysgrld.errors import UsageError, plural
 from pysgrld.models.protocol import Extent
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
@@ -81,7 +81,7 @@ def check_memory(
 
     def needed(facts: Facts, longest: int) -> int:
         extent = Extent(distinct, longest, number, None)
-        return samples + sum(model_of(options.model).memory(options, facts, extent).values())
+        return samples + sum(find_model(options.model).memory(options, facts, extent).values())
 
     longest = int(documents.lengths.max(initial=0))
     need, allowed = needed(facts, longest), allowed_memory()

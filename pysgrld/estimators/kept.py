@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from pysgrld.chain.exact import ExactStage, averaged
-from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
+from pysgrld.chain.exact import ExactStage, read_averages
+from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, read_running_averages
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError, UsageError, plural
@@ -26,7 +26,7 @@ from pysgrld.estimators.words import UNNAMED
 from pysgrld.models.fitted import Fitted, evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.seeds import seed_names
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.models.word_order import WordOrder
 from pysgrld.options.option import Resolved
 from pysgrld.reading.former_topics import read_former_topics
@@ -109,7 +109,7 @@ class StoredSamples(Mapping[int, Sample]):
     record: MatrixRecord
 
     def __getitem__(self, step: int) -> Sample:
-        model = model_of(self.record.options.model)
+        model = find_model(self.record.options.model)
         return read_sample(self.run, model.fitted(self.record, 1), step)
 
     def __iter__(self) -> Iterator[int]:
@@ -170,7 +170,7 @@ class KeptModel(Framed):
 
     def _fitted(self) -> Fitted:
         """Return the fitted model, which can infer topic proportions and score documents."""
-        return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
+        return find_model(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
         """Restore the chain, without any documents, if only its stored state exists."""
@@ -183,7 +183,7 @@ class KeptModel(Framed):
             Epochs.of(record.options, nobody, np.arange(record.documents)),
             CorpusFacts(record.words, record.tokens),
             RunOn(jobs(self.n_jobs)),
-            keep_mean=bool(averages_in(record.arrays).sums),
+            keep_mean=bool(read_running_averages(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
         # The history of scores is cleared, because no document is scored any more.
@@ -201,11 +201,11 @@ class KeptModel(Framed):
         """Set the public attributes from the current state of the chain."""
         record, fitted = self._record, self._fitted()
         self._draw = fitted.mean or fitted.current
-        phi = fitted.over_words(self._draw, 0)
+        phi = fitted.topics_over_words(self._draw, 0)
         self.components_ = as_rows(phi, fitted.layers[0], self.of_counts)
         self.n_iter_, self.n_samples_ = record.step, fitted.samples
-        history = averages_in(averaged(record.arrays)).history
-        name = f"{model_of(self.model).score.name}_"
+        history = read_running_averages(read_averages(record.arrays)).history
+        name = f"{find_model(self.model).score.name}_"
         score = float(history[-1]) if len(history) else math.nan
         if math.isnan(score) and hasattr(self, "_posterior"):
             score = float(self._posterior.point())
@@ -216,7 +216,9 @@ class KeptModel(Framed):
     def _topics(self, layer: int) -> Floats:
         layer_index, fitted = self._at(layer), self._fitted()
         return as_rows(
-            fitted.over_words(self._draw, layer_index), fitted.layers[layer_index], self.of_counts
+            fitted.topics_over_words(self._draw, layer_index),
+            fitted.layers[layer_index],
+            self.of_counts,
         )
 
     def _user_names(self, layer: int) -> dict[int, str]:
@@ -270,7 +272,9 @@ class KeptModel(Framed):
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (
-            fitted.rows_of(fitted.like_these(step, sample) if widens else sample, layer_index)
+            fitted.topics_of_sample(
+                fitted.widen_sample(step, sample) if widens else sample, layer_index
+            )
             for step, sample in self._samples.items()
         )
         exact = fitted.exact is not None
@@ -429,7 +433,7 @@ class KeptModel(Framed):
         """Write a run directory, as `save`, whose training documents are a stored corpus, if given."""
         from pysgrld.train.plan import config_of
 
-        words, record, model = self._words(vocabulary), self._record, model_of(self.model)
+        words, record, model = self._words(vocabulary), self._record, find_model(self.model)
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
         }
@@ -535,7 +539,7 @@ class KeptModel(Framed):
         # The names of a run that continues another belong to topics that have stayed the same.
         if labels := labels_of(run.path, len(estimator.components_)):
             fitted, draw = estimator._fitted(), estimator._draw
-            phi = partial(fitted.over_words, draw, 0)
+            phi = partial(fitted.topics_over_words, draw, 0)
             former = read_former_topics(run.path, run.config, phi, fitted.layers[0])
             estimator._labels = labels if former is None else former.names_that_stay(labels)
         return estimator

@@ -11,7 +11,7 @@ from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_samp
 from pysgrld.estimators.fitting import AUTO
 from pysgrld.estimators.inputs import as_documents, in_fine_units
 from pysgrld.estimators.topic_model import TopicModel
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.types import Documents, Key
 
 __all__ = ["SAM"]
@@ -217,7 +217,7 @@ class SAM(TopicModel):
         """
         del y
         documents = self._documents_like(X)
-        held_out = model_of(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
+        held_out = find_model(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
         if len(held_out.held_out) == 0:
             raise UsageError("X has no document with an entry, so nothing can be scored")
         scorer = self._fitted().scorer(held_out)

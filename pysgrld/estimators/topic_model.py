@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pysgrld.chain.exact import ExactChain, sweeps_after
-from pysgrld.chain.posterior import thinned
+from pysgrld.chain.exact import ExactChain, refinement_sweeps
+from pysgrld.chain.posterior import stored_sample_numbers
 from pysgrld.core import check_lengths
 from pysgrld.corpus.minibatches import Epochs, choose_documents, hold_out_size, minibatch_words
 from pysgrld.corpus.store import count
@@ -37,7 +37,7 @@ from pysgrld.models.options import check_usage
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts, Option
 from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.train.hold_out import watched_documents
@@ -79,7 +79,11 @@ class TopicModel(TopicTables, Transformer):
 
     def _shared_rules(self) -> list[Rule]:
         """Return the rules for the parameters that all topic models have."""
-        algorithms, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
+        algorithms, share, total = (
+            find_model(self.model).algorithms,
+            self.holdout,
+            self.total_samples,
+        )
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
@@ -201,7 +205,7 @@ class TopicModel(TopicTables, Transformer):
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
-        model, train, held_out, watched = model_of(self.model), usable, None, None
+        model, train, held_out, watched = find_model(self.model), usable, None, None
         seed = explicit_options.get("seed", 0)
         if size == 0 and self.max_iter is None:
             chosen = watched_documents(len(usable), seed)
@@ -249,7 +253,7 @@ class TopicModel(TopicTables, Transformer):
                 ended = (
                     chain.step == self.max_iter
                     if self.max_iter
-                    else posterior.due and posterior.settled() is not None
+                    else posterior.is_due and posterior.convergence_scores() is not None
                 )
                 parts = [plural(posterior.samples, "posterior sample")]
                 if not math.isnan(score := posterior.score):
@@ -342,11 +346,11 @@ class TopicModel(TopicTables, Transformer):
                 self._samples = {}
         chain = posterior.chain
         chain.advance(batch)
-        if not posterior.due:
+        if not posterior.is_due:
             return
         posterior.take_sample()
         if posterior.draws and (most := self._most_samples(self._options, self.n_features_in_)):
-            spread = thinned(posterior.samples, most)
+            spread = stored_sample_numbers(posterior.samples, most)
             steps_to_keep = {posterior.burn_in + n * posterior.every for n in spread}
             self._samples = {
                 step: one for step, one in self._samples.items() if step in steps_to_keep
@@ -357,7 +361,7 @@ class TopicModel(TopicTables, Transformer):
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
         """Run Gibbs refinement after training, if the training options request it."""
         posterior, options = self._posterior, self._options
-        sweeps = sweeps_after(
+        sweeps = refinement_sweeps(
             posterior.chain,
             options,
             open_ended=self.max_iter is None,
@@ -380,12 +384,12 @@ class TopicModel(TopicTables, Transformer):
         most = self._most_samples(options, words)
 
         def keep(chain: ExactChain) -> Sample | None:
-            if not most or not stage.kept(most):
+            if not most or not stage.is_stored(most):
                 return None
             samples[stage.step] = chain.sample()
             return samples[stage.step]
 
-        with stage.drawing(keep), contextlib.suppress(Stopped):
+        with stage.run_chains(keep), contextlib.suppress(Stopped):
             while not progress.interrupted and not stage.complete:
                 if stage.done:
                     stage.replicate(waiting)
@@ -483,7 +487,7 @@ class TopicModel(TopicTables, Transformer):
         layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted = self._fitted()
-        steps = fitted.spread_over(list(self._samples), draws)
+        steps = fitted.choose_samples(list(self._samples), draws)
         if not steps:
             raise UsageError(f"draws: {NO_SAMPLE}")
         if len(steps) < draws:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pysgrld.chain.exact import trace_in
+from pysgrld.chain.exact import read_trace
 from pysgrld.corpus.about.stored import Column
 from pysgrld.corpus.minibatches import Source
 from pysgrld.errors import UsageError, plural
@@ -136,7 +136,7 @@ class TopicTables(KeptModel):
         """Return topic shares in each sample of Gibbs refinement, (S, K), or else None."""
         if self._fitted().exact is None:
             return None
-        trace = trace_in(self._record.arrays, "shares")
+        trace = read_trace(self._record.arrays, "shares")
         return None if trace is None or not len(trace) else trace
 
     def _measured(self) -> Measures:

@@ -320,7 +320,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
             chain.advance()
             seconds += time.process_time() - began
             share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
-            if posterior.due and posterior.draws:
+            if posterior.is_due and posterior.draws:
                 posterior.take_sample()
             ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
             timed = row.iterations > MOST

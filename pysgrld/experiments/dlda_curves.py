@@ -59,7 +59,7 @@ from pysgrld.experiments.frame import (
     write_csv,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.models.dlda.documents import name_of
+from pysgrld.models.dlda.documents import topics_name
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Resolved
@@ -488,7 +488,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
     train = work.data.train
     stream = Epochs.of(work.options, train, np.arange(len(train)))
     chain = begin(work.options, stream, CorpusFacts(work.data.words, train.tokens), RunOn(1)).chain
-    names = [name_of(layer) for layer in range(len(LAYERS[-1]))]
+    names = [topics_name(layer) for layer in range(len(LAYERS[-1]))]
     steps: list[list[float]] = []
     try:
         while chain.step < work.iterations:

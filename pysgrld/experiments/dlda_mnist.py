@@ -27,7 +27,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.models.dlda.documents import name_of, prior_mean
+from pysgrld.models.dlda.documents import prior_mean, topics_name
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
@@ -197,7 +197,7 @@ def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
 def topics(parts: Draw, layer: int) -> Doubles:
     """Return the topics of a layer, counted from 0, as a matrix in which each column sums to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
-    phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
+    phi: Doubles = parts[topics_name(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
     return phi
 

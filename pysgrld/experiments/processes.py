@@ -119,7 +119,9 @@ def _do(
 
     def share(part: float) -> None:
         if stop.is_set():
-            raise Interrupted("the row was cancelled")
+            raise Interrupted(
+                "this row was cancelled, because another row failed or training was stopped"
+            )
         shares[position] = part
 
     return work(task, share)

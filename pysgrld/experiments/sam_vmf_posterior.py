@@ -290,9 +290,9 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
     far = {name: max(row[3:5]) for name, row in cells.items()}
     verdict = "as in the paper" if far["sggmc"] < 0.02 else "NOT as in the paper"
     text.append(
-        f"minibatches of {MINIBATCH}, noise estimated by the empirical Fisher information: "
-        f"total variation of v1 and v2 at most {far['sggmc']:.3f}, GMC with all points "
-        f"{far['gmc']:.3f}: {verdict}."
+        f"total variation distance between sampled and exact angles of the two unit vectors: at "
+        f"most {far['sggmc']:.3f} with minibatches of {MINIBATCH} and noise estimated by the "
+        f"empirical Fisher information, {far['gmc']:.3f} with all points (GMC): {verdict}."
     )
     text.append(
         f"total variation with steps of .005: {far['sggmc-long']:.3f} with estimated noise "

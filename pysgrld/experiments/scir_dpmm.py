@@ -146,7 +146,7 @@ def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
             if t % LOOK and t > LOOK:
                 continue
             score = -float(chain.log_predictive(task.test, leftover=False).mean())
-            looks.append(Look(t, seconds, score, chain.occupied, chain.concentration))
+            looks.append(Look(t, seconds, score, chain.n_occupied, chain.concentration))
             if t > BURN_IN:
                 p = chain.log_predictive(task.test)
                 total, samples = p if total is None else np.logaddexp(total, p), samples + 1

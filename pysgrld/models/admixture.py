@@ -133,7 +133,7 @@ class AdmixtureFitted(BlockFitted):
         reader, words = self._reader(documents, ids)
         for step, sample in samples:
             key = Key(options.seed, options.chain, step)
-            yield reader.draw(key, self.draw_of(sample, words), layer)
+            yield reader.draw(key, self.sample_to_draw(sample, words), layer)
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw each token's topic by several Gibbs sweeps, given the current topics."""

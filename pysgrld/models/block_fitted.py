@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.chain.blocks import arrays_of_block, take_priors
-from pysgrld.chain.exact import averaged, last_draw, population_draws
+from pysgrld.chain.exact import last_draw, population_draws, read_averages
 from pysgrld.chain.population import PopulationDraws
-from pysgrld.chain.posterior import SUMS, averages_in
+from pysgrld.chain.posterior import SUMS, read_running_averages
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import WEIGHTS, Draw, draw_to_matrices, matrices_to_draw
 from pysgrld.core.restore import Form, check_prior, name_checkpoint_in_errors
@@ -84,14 +84,14 @@ class BlockFitted(Fitted):
         options = self.record.options
         return population_draws(self.record.arrays, options.seed, options.chain)
 
-    def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+    def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         """Widen a stored sample to the variation between corpora, if replicates measured it."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
-    def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+    def expand_sample(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return a stored sample as matrices; draw the topics again if only counts are stored.
 
         Raises
@@ -113,7 +113,7 @@ class BlockFitted(Fitted):
         """The last draw of the Gibbs refinement, if there is one, or of the latest checkpoint."""
         if self.exact:
             with name_checkpoint_in_errors(self.record.place):
-                last = self.as_matrices(last_draw(self.record.arrays))
+                last = self.expand_sample(last_draw(self.record.arrays))
                 forms = {n: Form(np.float32, s) for n, s in self.sample_shapes(last).items()}
                 matrices = {name: form.take(last, name) for name, form in forms.items()}
             return matrices_to_draw(matrices, self.blocks)
@@ -133,7 +133,7 @@ class BlockFitted(Fitted):
     def samples(self) -> int:
         """Number of posterior samples in the average that `mean` returns."""
         with name_checkpoint_in_errors(self.record.place):
-            averages = averages_in(averaged(self.record.arrays))
+            averages = read_running_averages(read_averages(self.record.arrays))
         return averages.samples if averages.sums else 0
 
     @cached_property
@@ -143,7 +143,7 @@ class BlockFitted(Fitted):
         if samples == 0:
             return None
         mean: Draw = {}
-        sums = averages_in(averaged(self.record.arrays)).sums
+        sums = read_running_averages(read_averages(self.record.arrays)).sums
         for b in self.blocks:
             name, kp = b.name, padded_width(b.shape[1])
             with name_checkpoint_in_errors(self.record.place):
@@ -171,28 +171,28 @@ class BlockFitted(Fitted):
             for b in self.blocks
         }
 
-    def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
+    def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Convert a stored sample to a draw, with the topics of the given words or of all words."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
         return matrices_to_draw(sample, self.blocks)
 
-    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
+    def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics of a layer in a stored sample as distributions over words, (K, V)."""
         if layer == 0:
             return sample[self.blocks[0].name]
-        phi = self.over_words(self.draw_of(sample), layer)
+        phi = self.topics_over_words(self.sample_to_draw(sample), layer)
         return np.ascontiguousarray(phi[:, : self.layers[layer]].T)
 
-    def over_words(self, draw: Draw, layer: int) -> Floats:
+    def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
         del layer  # The argument is unused, because the model has one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors
 
-    def learned(self) -> dict[str, Doubles]:
+    def learned_priors(self) -> dict[str, Doubles]:
         """Return each learned prior by option: its posterior mean, or else its current value."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}

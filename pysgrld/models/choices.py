@@ -8,7 +8,13 @@ from typing import Any, Literal
 
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stopwords import NAMED
-from pysgrld.models.options import OPTIONS, check_shared, check_usage, kind_of, preset_of
+from pysgrld.models.options import (
+    OPTIONS,
+    check_shared,
+    check_usage,
+    preset_defaults,
+    select_sampler_and_model,
+)
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import Resolution, resolve
 from pysgrld.options.option import Facts, option_name
@@ -90,24 +96,24 @@ class Choices:
         vars(self).update(parts)  # The object is immutable, so attributes are set through `vars`.
 
     @property
-    def reading(self) -> CorpusOptions:
+    def reading_options(self) -> CorpusOptions:
         """Options for reading the corpus, including the column of times if the model needs it."""
         column = self.time
         return CorpusOptions.of(self.of_reading).keeping(column and column[0])
 
-    def reading_over(self, recorded: Mapping[str, Any]) -> CorpusOptions:
+    def options_for_new_documents(self, recorded: Mapping[str, Any]) -> CorpusOptions:
         """Return the options for reading further documents, given a corpus's recorded options."""
         return CorpusOptions.over(recorded, self.of_reading)
 
     @property
     def sampler(self) -> Sampler:
         """The sampler that the options choose."""
-        return kind_of(self.values)[0]
+        return select_sampler_and_model(self.values)[0]
 
     @property
     def model(self) -> Model[Any]:
         """The model that the options choose."""
-        return kind_of(self.values)[1]
+        return select_sampler_and_model(self.values)[1]
 
     @property
     def time(self) -> tuple[str, str | int] | None:
@@ -163,9 +169,9 @@ class Choices:
         """Return these options, except the options with the given names."""
         return Choices({name: v for name, v in self.values.items() if name not in names})
 
-    def without_preset(self) -> Choices:
+    def without_preset_values(self) -> Choices:
         """Return these options, except the values that come from a preset."""
-        preset = preset_of(self.values.get("preset"), self.values.get("algo"))
+        preset = preset_defaults(self.values.get("preset"), self.values.get("algo"))
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 
 

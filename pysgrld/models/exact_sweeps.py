@@ -22,7 +22,7 @@ EXACT_SWEEPS = Option(
 )
 
 
-def usual_exact(need: int, *, possible: bool) -> int | str:
+def default_exact_sweeps(need: int, *, possible: bool) -> int | str:
     """Return the default number of sweeps: "auto" if the refinement is possible, otherwise 0.
 
     Parameters

@@ -33,7 +33,7 @@ _CELLS = 2**22
 _NUMBER = 56
 
 
-class Watched:
+class MonitoredQuantities:
     """Choice of the quantities whose effective sample size is monitored during a Gibbs refinement.
 
     They are the shares of topics, the probabilities of topics' top words, and the shares of topics
@@ -106,7 +106,12 @@ class ExactTokens(ExactChain):
     follow: ClassVar[bool] = False
 
     def __init__(
-        self, options: Any, batch: Minibatch, watched: Watched, chain: BlockChain, number: int
+        self,
+        options: Any,
+        batch: Minibatch,
+        watched: MonitoredQuantities,
+        chain: BlockChain,
+        number: int,
     ) -> None:
         self.options = options
         blocks, self._tokens = self.parts(options, chain)
@@ -122,7 +127,7 @@ class ExactTokens(ExactChain):
         )
         self.start_variance = chain.start_variance
         self._end_warm_up()
-        for b in self._kept:
+        for b in self._stored_blocks:
             state, arrays = self.states[b.name], chain.states[b.name].arrays()
             state.restore({name: arrays[name] for name in state.names})
 
@@ -132,14 +137,14 @@ class ExactTokens(ExactChain):
         """Return the blocks and the sampler of documents, for a chain that continues ``chain``."""
 
     @property
-    def _kept(self) -> tuple[Block, ...]:
+    def _stored_blocks(self) -> tuple[Block, ...]:
         """Blocks to store in checkpoints, because they cannot be computed from the token topics."""
         return self.upper if self.follow else self.blocks
 
     @property
     def key(self) -> Key:
         """Key of the next iteration's random numbers; no other chain has this key."""
-        return Key(self.seed, self.chain, shifted(self.step, self._number))
+        return Key(self.seed, self.chain, unique_step(self.step, self._number))
 
     @property
     def top_words(self) -> Int64s:
@@ -160,10 +165,10 @@ class ExactTokens(ExactChain):
         self.step = 1  # The initial topics have used the random numbers of step 0.
 
     @abstractmethod
-    def watched_words(self) -> Doubles:
+    def draw_monitored_words(self) -> Doubles:
         """Return a draw of the probabilities of the monitored top words, (K * n,)."""
 
-    def _watched_phi(self) -> Doubles:
+    def _monitored_phi(self) -> Doubles:
         """Return phi of each monitored word in its topic, (K * n,).
 
         Some rows are read at a time.
@@ -176,7 +181,7 @@ class ExactTokens(ExactChain):
             phi[part] = read[np.arange(len(read)), self._watched.topics[part]]
         return phi
 
-    def watched(self) -> dict[str, Doubles]:
+    def monitored_values(self) -> dict[str, Doubles]:
         """Return the current values of the monitored quantities, by name.
 
         They are topic shares, probabilities of top words, and topic shares in documents.
@@ -199,7 +204,7 @@ class ExactTokens(ExactChain):
         of_document = np.repeat(np.arange(len(lengths)), lengths)
         number = np.bincount(of_document[has_topic], minlength=len(lengths))
         return {
-            "words": self.watched_words(),
+            "words": self.draw_monitored_words(),
             "shares": np.bincount(z, minlength=k) / max(1, len(z)),
             "documents": number / lengths,
         }
@@ -240,13 +245,13 @@ class ExactTokens(ExactChain):
         assert self._tokens.z is not None
         self._tokens.z[:] = state["z"]
         check_topics("z", self._tokens.z, self.topics.shape[1])
-        for b in self._kept:
+        for b in self._stored_blocks:
             self.states[b.name].restore(arrays_of_block(b.name, arrays))
         take_priors(self.priors, self.states)
         self.step = int(state["visits"][0])
 
 
-def shifted(step: int, number: int) -> int:
+def unique_step(step: int, number: int) -> int:
     """Return an iteration number that makes the random key of a sweep unique among all chains.
 
     Parameters
@@ -267,7 +272,7 @@ def shifted(step: int, number: int) -> int:
 E = TypeVar("E", bound=ExactTokens)
 
 
-def chains_from(
+def start_refinement_chains(
     kind: type[E], chain: BlockChain, options: Resolved, run_on: RunOn, *, start: bool
 ) -> tuple[E, ...]:
     """Return the chains of a run's Gibbs refinement.
@@ -300,7 +305,7 @@ def chains_from(
         sweeps=1,
         minibatch=len(ids),
     )
-    watched = Watched(draw, batch, chain.topics)
+    watched = MonitoredQuantities(draw, batch, chain.topics)
     chains = tuple(kind(refinement, batch, watched, chain, number) for number in range(CHAINS))
     if start:
         for one in chains:

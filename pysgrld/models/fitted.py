@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS, ExactPlan, plan_in
+from pysgrld.chain.exact import CHAINS, ExactPlan, read_refinement_plan
 from pysgrld.chain.population import PopulationDraws
 from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError, UsageError
@@ -172,10 +172,10 @@ class Fitted(ABC):
     def exact(self) -> ExactPlan | None:
         """Plan of the Gibbs refinement that made the draws, or None without a refinement."""
         try:
-            plan = plan_in(self.record.arrays)
+            plan = read_refinement_plan(self.record.arrays)
         except CheckpointError:
             return None
-        return plan if plan and plan.drawn else None
+        return plan if plan and plan.has_draws else None
 
     @cached_property
     def population(self) -> PopulationDraws | None:
@@ -185,12 +185,12 @@ class Fitted(ABC):
         """
         return None
 
-    def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+    def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         """Widen a stored sample to the variation between corpora, if replicates measured it."""
         del step
         return sample
 
-    def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+    def expand_sample(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return a stored sample as matrices; draw the topics again if only counts are stored.
 
         Raises
@@ -249,21 +249,21 @@ class Fitted(ABC):
         """Return the required shapes of the matrices in a stored sample, by name."""
 
     @abstractmethod
-    def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
+    def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Convert a stored sample to a draw, with the topics of the given words or of all words."""
 
     @abstractmethod
-    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
+    def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics of a layer in a stored sample as distributions over words, (K, V)."""
 
     @abstractmethod
-    def over_words(self, draw: Draw, layer: int) -> Floats:
+    def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics of a layer as distributions over words, (V, Kp) float32.
 
         Columns from K on are 0.
         """
 
-    def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
+    def choose_samples(self, steps: Sequence[int], most: int) -> list[int]:
         """Return the iterations of at most ``most`` stored samples, evenly spaced.
 
         The last sample is included. After a Gibbs refinement, each of its chains has equally many
@@ -359,12 +359,12 @@ class Fitted(ABC):
 
     def word_prior(self) -> float:
         """Return the Dirichlet parameter eta of topics over words; its mean if it is learned."""
-        learned = self.learned()
+        learned = self.learned_priors()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
         return lowest_eta(self.record.options.eta)
 
-    def learned(self) -> dict[str, Doubles]:
+    def learned_priors(self) -> dict[str, Doubles]:
         """Return each learned prior by option: its posterior mean, or else its current value."""
         return {}
 
@@ -379,7 +379,7 @@ class Fitted(ABC):
         """Names of the time slices, earliest first; empty if topics do not change over time."""
         return ()
 
-    def in_slices(self, draw: Draw) -> Floats:
+    def topics_by_slice(self, draw: Draw) -> Floats:
         """Return the topics over words in each time slice, (T, K, V), as a view.
 
         Raises
@@ -407,7 +407,7 @@ class Fitted(ABC):
         """Return the metrics of the latest checkpoint that are shown next to the score, by name."""
         return {}
 
-    def beside(self) -> dict[str, Doubles]:
+    def extra_arrays(self) -> dict[str, Doubles]:
         """Return the arrays to export in addition to the topics, by name."""
         return {}
 
@@ -446,7 +446,7 @@ class Fitted(ABC):
         Parameters
         ----------
         phi : (V, K or more)
-            The topics, as `over_words` returns them.
+            The topics, as `topics_over_words` returns them.
         n : int
         at : int
             The layer, counted from 0.

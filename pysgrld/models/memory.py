@@ -11,7 +11,7 @@ from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers.log_rows import FLOAT_ETA
 
 
-def of_topics(
+def topics_memory(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
     """Return the memory in bytes for topics, a minibatch, and documents, by purpose.

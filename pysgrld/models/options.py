@@ -14,7 +14,7 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 from pysgrld.models.protocol import Model, Preset
-from pysgrld.models.table import MODELS, all_models, model_of
+from pysgrld.models.table import MODELS, all_models, find_model
 from pysgrld.options.common import SHARED
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
@@ -67,7 +67,7 @@ def _kind() -> dict[str, Option]:
     }
 
 
-def _all() -> dict[str, Option]:
+def _ordered_options() -> dict[str, Option]:
     """Return all options in the order of the help: options of models, then options of training."""
     options = _kind()
     shared = dict(SHARED)
@@ -87,14 +87,14 @@ def _all() -> dict[str, Option]:
 
 
 #: All options, by the name that the user types.
-OPTIONS: dict[str, Option] = _all()
+OPTIONS: dict[str, Option] = _ordered_options()
 
 #: Names of options that may change from one start to the next: budget, resources, progress
 #: intervals, and location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
-def as_typed(name: str, value: Any = None) -> str:
+def option_text(name: str, value: Any = None) -> str:
     """Return an option as the user types it: ``--kappa 5``, or ``--set friction=0.5`` for a setting.
 
     Parameters
@@ -119,7 +119,7 @@ _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts",
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
-def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
+def preset_defaults(name: str | None, algo: str | None) -> dict[str, Any]:
     """Return the defaults that a preset sets for the given sampler.
 
     Parameters
@@ -150,7 +150,7 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     return {**values, **algos[algo], "algo": algo}
 
 
-def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
+def select_sampler_and_model(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     """Return the sampler and the model that the options of the user select.
 
     Parameters
@@ -167,11 +167,11 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     UsageError
         If the chosen preset has no settings for the algorithm.
     """
-    preset = preset_of(settings.get("preset"), settings.get("algo"))
+    preset = preset_defaults(settings.get("preset"), settings.get("algo"))
     algo = settings.get("algo", preset.get("algo"))
     name = settings.get("model", preset.get("model"))
     implied = (m for m in all_models() if m.implied_by & {*settings, algo})
-    model = model_of(name) if name is not None else next(implied, all_models()[0])
+    model = find_model(name) if name is not None else next(implied, all_models()[0])
     return SAMPLERS[algo or model.algorithms[0]], model
 
 
@@ -188,7 +188,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
     UsageError
         The message names the first wrong option.
     """
-    sampler, model = kind_of(settings)
+    sampler, model = select_sampler_and_model(settings)
     # Refuse options of other samplers.
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
@@ -199,27 +199,29 @@ def check_usage(settings: Mapping[str, Any]) -> None:
     for name in settings:
         if name in unused:
             raise UsageError(
-                f"{as_typed(name)} does not apply to --algo {sampler.name}; leave it out"
+                f"{option_text(name)} does not apply to --algo {sampler.name}; leave it out"
             )
     for name in settings:
         own_options = {*model.options, *sampler.options}
         if name not in own_options and any(name in m.options for m in all_models()):
             raise UsageError(
-                f"{as_typed(name)} does not apply to --model {model.name}; leave it out"
+                f"{option_text(name)} does not apply to --model {model.name}; leave it out"
             )
         if reason := model.refuses.get(name):
-            raise UsageError(f"{as_typed(name)} does not apply to --model {model.name}: {reason}")
+            raise UsageError(
+                f"{option_text(name)} does not apply to --model {model.name}: {reason}"
+            )
     if sampler.name not in model.algorithms:
         typed = sorted(model.implied_by & set(settings))
         implied = "model" not in settings and typed
-        because = f" (implied by {as_typed(typed[0])})" if implied else ""
+        because = f" (implied by {option_text(typed[0])})" if implied else ""
         raise UsageError(
             f"--algo {sampler.name} cannot sample --model {model.name}{because}; choose from "
             f"{', '.join(model.algorithms)}"
         )
     for name, need in model.needs.items():
         if name not in settings:
-            raise UsageError(f"--model {model.name} needs {as_typed(name)}: {need}")
+            raise UsageError(f"--model {model.name} needs {option_text(name)}: {need}")
     learned = [name for name in ("alpha", "eta") if isinstance(settings.get(name), str)]
     _check_learned(learned, sampler, model)
     if sampler.check:
@@ -261,7 +263,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
     ------
     UsageError
     """
-    sampler, model = kind_of(settings)
+    sampler, model = select_sampler_and_model(settings)
     if not model.adds_up:
         raise UsageError(
             f"--mpi: --model {model.name} is trained by a single process; leave out --mpi"
@@ -318,7 +320,7 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
         yield "--set observed-corpus and --set held-out-corpus belong together; give both"
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in settings]
     if len(sources) > 1:
-        first, second = map(as_typed, sources[:2])
+        first, second = map(option_text, sources[:2])
         yield f"{first} and {second} both set the held-out documents; give one of them"
     if "observed" in settings and "observed-corpus" in settings:
         yield "--set observed does not apply to documents that are already split; leave it out"

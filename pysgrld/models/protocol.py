@@ -149,14 +149,14 @@ class Model(ABC, Generic[R]):
     expected_topics: int | None = None
 
     @property
-    def resolved(self) -> type[R]:
+    def options_class(self) -> type[R]:
         """Class of the resolved options of this model."""
-        return cast("type[R]", _imported(self.resolves_to))
+        return cast("type[R]", _import_class(self.resolves_to))
 
     @property
     def fitted(self) -> type[Fitted]:
         """Class of this model's trained runs; arguments are a `Record` and a number of threads."""
-        return cast("type[Fitted]", _imported(self.reads))
+        return cast("type[Fitted]", _import_class(self.reads))
 
     @property
     def score(self) -> Score:
@@ -273,7 +273,7 @@ class Model(ABC, Generic[R]):
         """Return a scorer that computes scores of draws on held-out documents."""
 
 
-def _imported(place: str) -> type:
+def _import_class(place: str) -> type:
     """Import a class, given the dotted name of its module and the name of the class."""
     module, _, name = place.rpartition(".")
     loaded: type = getattr(import_module(module), name)

@@ -18,8 +18,8 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw, sampling_weights
 from pysgrld.corpus.minibatches import WholeCorpus
-from pysgrld.models.exact_tokens import ExactTokens, shifted
-from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
+from pysgrld.models.exact_tokens import ExactTokens, unique_step
+from pysgrld.models.token_topics import TokenTopics, alpha_evidence, resolve_alpha
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
@@ -68,7 +68,7 @@ class WeightedDocuments(TokenTopics):
     ) -> dict[str, Counts]:
         """Sample the topics of all tokens given phi; return weighted sufficient statistics."""
         del comm
-        alpha, z = alpha_of(draw, self.alpha), self.z
+        alpha, z = resolve_alpha(draw, self.alpha), self.z
         assert z is not None
         core.documents_gibbs(
             phi=sampling_weights(draw),
@@ -137,8 +137,10 @@ class Replicate(BlockChain):
     def __init__(self, chain: ExactTokens, number: int, threads: int) -> None:
         self._number = _FIRST_NUMBER + number
         whole = chain.batch
-        documents, weights = resampled(len(whole.doc_ids), [chain.seed, chain.chain, self._number])
-        batch = _taken(whole, documents)
+        documents, weights = draw_resample(
+            len(whole.doc_ids), [chain.seed, chain.chain, self._number]
+        )
+        batch = _take_documents(whole, documents)
         gibbs = replace(chain.options, algo="gibbs", settings=SAMPLERS["gibbs"].settings_class())
         blocks, tokens = chain.parts(gibbs, chain)
         sampler = WeightedDocuments(
@@ -164,7 +166,7 @@ class Replicate(BlockChain):
     @property
     def key(self) -> Key:
         """Key of the random numbers of the next sweep."""
-        return Key(self.seed, self.chain, shifted(self.step, self._number))
+        return Key(self.seed, self.chain, unique_step(self.step, self._number))
 
     def mean(self, waiting: Callable[[], None]) -> Floats:
         """Run the sweeps, and return the mean of the topics over the second half, (V, Kp).
@@ -184,7 +186,7 @@ class Replicate(BlockChain):
         return mean
 
 
-def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
+def draw_resample(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
     """Draw documents with replacement; return the distinct documents and their numbers of draws.
 
     Parameters
@@ -205,7 +207,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
     return documents, taken[documents]
 
 
-def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
+def _take_documents(batch: Minibatch, documents: Int64s) -> Minibatch:
     """Return a minibatch of the given documents, with unchanged word ids."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from pysgrld.evaluate import visits
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS
-from pysgrld.models.options import OPTIONS, kind_of, preset_of
+from pysgrld.models.options import OPTIONS, preset_defaults, select_sampler_and_model
 from pysgrld.models.short_chain_number import affordable_starts
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
@@ -60,8 +60,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     UsageError
         If an option cannot be combined with such a corpus or prior.
     """
-    preset = preset_of(user_values.get("preset"), user_values.get("algo"))
-    sampler, model = kind_of(user_values)
+    preset = preset_defaults(user_values.get("preset"), user_values.get("algo"))
+    sampler, model = select_sampler_and_model(user_values)
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
     value |= {**preset, **user_values, "algo": sampler.name, "model": model.name}
     user_set = frozenset({*preset, *user_values})
@@ -140,10 +140,10 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     few = value["samples"] < min(n_samples, FEW) and "top-word-samples" not in model.refuses
     if value["top-word-samples"] is None:
         value["top-word-samples"] = n_samples if few else 0
-    return Resolution(model.resolved.of(value, settings), sorted(set(OPTIONS) - user_set))
+    return Resolution(model.options_class.of(value, settings), sorted(set(OPTIONS) - user_set))
 
 
-def restored(values: Mapping[str, Any]) -> Resolved:
+def restore_options(values: Mapping[str, Any]) -> Resolved:
     """Return the values of all options from the record of a run (`Resolved.plain`).
 
     Parameters
@@ -151,7 +151,7 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     values : mapping
         Values by option name; ``model`` and ``algo`` must exist.
     """
-    resolved: Resolved = model_of(values["model"]).resolved.of(
+    resolved: Resolved = find_model(values["model"]).options_class.of(
         values, SAMPLERS[values["algo"]].settings_class.from_values(values)
     )
     return resolved
@@ -227,7 +227,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     return max(least, math.ceil(BETWEEN_SAMPLES * (taken / between)))
 
 
-def look_spacing(held_out: HeldOut | None, training: float) -> int:
+def score_spacing(held_out: HeldOut | None, training: float) -> int:
     """Return the minimum number of iterations from one score of the current topics to the next.
 
     Parameters

@@ -86,7 +86,7 @@ TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 _ABOVE = 0.5
 
 
-def as_counts(law: TopicConditional, topics: int, words: int) -> dict[str, Array] | None:
+def encode_counts(law: TopicConditional, topics: int, words: int) -> dict[str, Array] | None:
     """Encode a sample of topics by the token counts from which the topics were drawn.
 
     Return None if the counts are not whole numbers.
@@ -112,11 +112,11 @@ def as_counts(law: TopicConditional, topics: int, words: int) -> dict[str, Array
     cells[law.counts.rows] = used
     columns = places - np.repeat(begin[:-1], used)
     arrays = {CELLS: cells, TOPICS: columns, TOKENS: counts.ravel()[places]}
-    packed = {name: _packed(numbers) for name, numbers in arrays.items()}
+    packed = {name: _compress(numbers) for name, numbers in arrays.items()}
     return packed | {STEP: np.array([[law.key.step & _LOW, law.key.step >> 32]], np.uint32)}
 
 
-def _packed(numbers: Array) -> Array:
+def _compress(numbers: Array) -> Array:
     """Compress integers to a zstd frame, (1, n) uint8, with bytes grouped by significance."""
     small = numbers.astype(np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<"))
     planes = small.view(np.uint8).reshape(len(small), small.itemsize).T
@@ -124,8 +124,8 @@ def _packed(numbers: Array) -> Array:
     return np.frombuffer(engine.compress(planes.tobytes()), np.uint8)[None]
 
 
-def _unpacked(frame: Array, n: int) -> Array:
-    """Decompress the n integers of a frame made by `_packed`.
+def _decompress(frame: Array, n: int) -> Array:
+    """Decompress the n integers of a frame made by `_compress`.
 
     Raises
     ------
@@ -146,13 +146,13 @@ def _unpacked(frame: Array, n: int) -> Array:
     return np.ascontiguousarray(planes.reshape(width, n).T).view(f"<u{width}")[:, 0]
 
 
-def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array, Array]:
+def decode_counts(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array, Array]:
     """Return the counts of tokens in a sample that is stored as counts.
 
     Parameters
     ----------
     sample : mapping
-        Arrays as `as_counts` returns them.
+        Arrays as `encode_counts` returns them.
     v, k : int
         V and K.
 
@@ -168,11 +168,11 @@ def counts_in(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, Array
     ValueError
         If the arrays do not belong together, or are not of this model.
     """
-    cells = _unpacked(sample[CELLS], v)
+    cells = _decompress(sample[CELLS], v)
     if cells.max(initial=0) > k:
         raise ValueError
     n = int(cells.sum(dtype=np.int64))
-    topics, tokens = _unpacked(sample[TOPICS], n), _unpacked(sample[TOKENS], n)
+    topics, tokens = _decompress(sample[TOPICS], n), _decompress(sample[TOKENS], n)
     if topics.max(initial=0) >= k:
         raise ValueError
     return cells, topics, tokens
@@ -186,7 +186,7 @@ def sample_conditional(
     Parameters
     ----------
     sample : mapping
-        Arrays as `as_counts` returns them.
+        Arrays as `encode_counts` returns them.
     block : Block
         The topics over words.
     seed, chain : int
@@ -203,7 +203,7 @@ def sample_conditional(
     """
     v, k = block.shape
     try:
-        cells, topics, tokens = counts_in(sample, v, k)
+        cells, topics, tokens = decode_counts(sample, v, k)
         if sample[STEP].shape != (1, 2) or sample[STEP].dtype != np.uint32:
             raise ValueError
     except (KeyError, ValueError):
@@ -217,7 +217,7 @@ def sample_conditional(
     return TopicConditional(Key(seed, chain, high << 32 | low), Counts(rows, counts, 1.0))
 
 
-def width(v: int) -> int:
+def n_top_words(v: int) -> int:
     """Return the number of words that a top-word sample has for each topic, given V words.
 
     Parameters
@@ -246,7 +246,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
         most probable words come first; words of equal probability are in the order of their ids.
     """
     k, v = phi.shape
-    n = width(v)
+    n = n_top_words(v)
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
@@ -259,7 +259,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     return {"words": words, "phi": np.take_along_axis(phi, words.astype(np.int64), axis=1)}
 
 
-def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
+def look_up_words(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
     """Look up the probabilities of words of each topic in a top-word sample.
 
     Parameters

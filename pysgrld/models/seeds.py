@@ -120,7 +120,7 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
     return {k: name for k, (name, _) in enumerate(names or ())}
 
 
-def seeds_of(
+def prior_seed_counts(
     words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
 ) -> Seeds | None:
     """Return the prior counts of seed words.

@@ -27,7 +27,7 @@ CELL = 0.4
 _WARM_UP = 50
 
 
-def most_starts(topics: int, words: int, tokens: int) -> int:
+def default_max_starts(topics: int, words: int, tokens: int) -> int:
     """Return the default maximum number of short chains.
 
     The maximum is 16, less if there are many topics, and 1 (no short chains) for a large corpus.
@@ -53,7 +53,7 @@ def affordable_starts(
     Parameters
     ----------
     most : int
-        Maximum number of short chains, from `most_starts`.
+        Maximum number of short chains, from `default_max_starts`.
     iteration_visits : float
         Number of times that a token is sampled in an iteration of a short chain.
     cells : int

@@ -24,7 +24,7 @@ MODELS = {
 
 
 @cache
-def model_of(name: str) -> Model[Any]:
+def find_model(name: str) -> Model[Any]:
     """Return the model with the given name, as typed after ``--model``.
 
     Parameters
@@ -47,7 +47,7 @@ def model_of(name: str) -> Model[Any]:
 
 def all_models() -> list[Model[Any]]:
     """Return all models, in the order of `MODELS`."""
-    return [model_of(name) for name in MODELS]
+    return [find_model(name) for name in MODELS]
 
 
 def scores() -> Iterator[Score]:
@@ -61,7 +61,7 @@ def scores() -> Iterator[Score]:
     return (model.score for model in all_models())
 
 
-def score_of(name: str) -> Score:
+def find_score(name: str) -> Score:
     """Return the kind of score that has the given name.
 
     Parameters

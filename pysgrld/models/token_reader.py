@@ -20,7 +20,7 @@ from pysgrld.evaluate.reader import (
     sweeps_of,
     sweeps_of_draw,
 )
-from pysgrld.models.token_topics import alpha_of, token_places
+from pysgrld.models.token_topics import resolve_alpha, token_places
 from pysgrld.types import UNIT, Array, Documents, Doubles, HeldOutCounts, Int32s, Int64s, Key
 
 #: Number of passes of collapsed variational inference over a new document. With more passes, the
@@ -89,7 +89,7 @@ class GibbsReader(Reader):
             indices=self.documents.indices,
             counts=self.documents.counts,
             doc_ids=self.doc_ids,
-            alpha=alpha_of(parts, self.alpha),
+            alpha=resolve_alpha(parts, self.alpha),
             sweeps=sweeps.number,
             kept=sweeps.kept,
             rao_blackwell=expected,
@@ -117,7 +117,7 @@ class GibbsReader(Reader):
             indices=scored.indices,
             doc_counts=self.counts(key, parts, sweeps),
             tokens=self._lengths,
-            alpha=alpha_of(parts, self.alpha),
+            alpha=resolve_alpha(parts, self.alpha),
             factor=1.0 / (UNIT * sweeps.kept),
             threads=self.threads,
         )
@@ -132,7 +132,7 @@ class GibbsReader(Reader):
         fifty sweeps.
         """
         del key, how, layer  # The result does not depend on these: the model has one layer.
-        alpha = alpha_of(parts, self.alpha)
+        alpha = resolve_alpha(parts, self.alpha)
         counts = core.documents_expected(
             phi=sampling_weights(parts),
             topics=self.topics,
@@ -161,7 +161,7 @@ class GibbsReader(Reader):
         theta = proportions_given(
             counts,
             self.topics,
-            alpha_of(parts, self.alpha),
+            resolve_alpha(parts, self.alpha),
             key,
             self.doc_ids,
             self._work,

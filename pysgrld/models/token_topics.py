@@ -30,7 +30,7 @@ from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Minibatch
 
 
-def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
+def resolve_alpha(draw: Draw, alpha: float | None) -> float | Floats:
     """Return the Dirichlet prior of documents: one number, or a value for each topic, (Kp,).
 
     Parameters
@@ -192,8 +192,8 @@ class GibbsDocuments(TokenTopics):
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
-        phi, alpha = sampling_weights(draw), alpha_of(draw, self.alpha)
-        sampled = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
+        phi, alpha = sampling_weights(draw), resolve_alpha(draw, self.alpha)
+        sampled = comm.collect(lambda part: self._sample_documents(key, phi, alpha, part), batch)
         assert sampled.words is not None
         counts, (tokens, *tables) = sampled.by_word[0], sampled.sums
         if self.active:
@@ -216,7 +216,9 @@ class GibbsDocuments(TokenTopics):
             statistics[ALPHA_BLOCK] = alpha_evidence(tables[0], sampled.values, batch.scale, level)
         return statistics
 
-    def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
+    def _sample_documents(
+        self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch
+    ) -> Collected:
         """Sample the given documents; return word counts by topic, and the number of tokens.
 
         With `active`, also return counts that are not yet distributed over topics. If alpha is

@@ -141,7 +141,7 @@ class WordScorer:
         if order.name != "probable":
             # Copies by topic make the sum equal in both layouts of phi.
             for words in _blocks(phi):
-                for part in in_parts(phi[words], k):
+                for part in iterate_topics(phi[words], k):
                     self._total[words] += part.sum(axis=0)
         np.maximum(self._total, 1e-300, out=self._total)
 
@@ -182,7 +182,7 @@ class WordScorer:
         first = FirstWords(self._k, min(n, len(self._phi)))
         # FREX compares a word with all words
         size = len(self._phi) if self.order.name == "frex" else _WORDS
-        for words, topic, p in by_block(self._phi, self._k, size):
+        for words, topic, p in iterate_blocks(self._phi, self._k, size):
             first.add(topic, words, p, self.scores(p, words))
         return first.ids
 
@@ -235,7 +235,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
         Number of words; all words are returned if V is less.
     """
     first = FirstWords(phi.shape[1], min(n, len(phi)))
-    for words, topic, p in by_block(phi, phi.shape[1]):
+    for words, topic, p in iterate_blocks(phi, phi.shape[1]):
         first.add(topic, words, p)
     return first.ids
 
@@ -265,7 +265,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     return values
 
 
-def by_block(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, int, Doubles]]:
+def iterate_blocks(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, int, Doubles]]:
     """Yield each topic's word probabilities in blocks, as tuples (words, topic, probabilities).
 
     Parameters
@@ -282,11 +282,11 @@ def by_block(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, i
         The next probabilities replace them.
     """
     for words in _blocks(phi, size):
-        topics = (p for part in in_parts(phi[words], k) for p in part)
+        topics = (p for part in iterate_topics(phi[words], k) for p in part)
         yield from ((words, topic, p) for topic, p in enumerate(topics))
 
 
-def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
+def iterate_topics(phi: Floats, k: int) -> Iterator[Doubles]:
     """Yield a few topics at a time, as contiguous copies, (n, V) float64.
 
     Parameters

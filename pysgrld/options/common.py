@@ -44,7 +44,7 @@ SEGMENTED = (
 
 #: Option of models with a Dirichlet prior on documents' proportions.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN),
-              "0.005 to 0.1, depending on topics and lengths; sam: 1",
+              "0.005 to 0.1, by number of topics and length of documents; sam: 1",
                "Dirichlet prior of a document's topics; learn: estimate a prior for each topic",
                "Model", metavar="A|learn")  # fmt: skip
 #: Option of models that may start training from the topics of several short chains.
@@ -237,7 +237,7 @@ SHARED: dict[str, Option] = {
                            "Held-out documents", metavar="N", setting=True),
     # run
     "out": Option(str, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
-    "resume": Option(str, "auto", "auto, never, or the run to resume (without its corpus and options)",
+    "resume": Option(str, "auto", "auto, never, or a run to resume; do not repeat its corpus and options",
                      "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "interval between checkpoints: iterations, or time",
                                "Run", True, "N|TIME", "15m"),

@@ -311,7 +311,7 @@ METHODS_OF_PEERS = {
     ),
     **dict.fromkeys(
         ("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize_hierarchy"),
-        ("report", "report().html is a page of HTML"),
+        ("report", "report() returns a web page with these pictures, report().html"),
     ),
 }
 

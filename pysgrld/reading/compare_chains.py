@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import by_chain
+from pysgrld.chain.exact import split_by_chain
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.convergence import FEWEST, convergence
@@ -97,7 +97,7 @@ class _Draws(NamedTuple):
         """
         if not self.chains[0].fitted.exact:
             return followed
-        return np.concatenate([by_chain(run) for run in followed])
+        return np.concatenate([split_by_chain(run) for run in followed])
 
 
 class _Compared(NamedTuple):
@@ -498,7 +498,7 @@ def _read_halves(chain: Results, draws: _Draws, layer_index: int, average: _Halv
             sample = chain.read_slim(step)
             average.add(sample["phi"], sample["words"])
         else:
-            average.add(chain.rows_of(step, layer_index))
+            average.add(chain.topics_of_sample(step, layer_index))
         draws.counted()
 
 
@@ -534,10 +534,12 @@ def _follow(
             draws.counted()
     for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
         if not draws.slim:
-            probability[i] = chain.fitted.rows_of(sample, layer_index)[rows[:, None], words]
+            probability[i] = chain.fitted.topics_of_sample(sample, layer_index)[
+                rows[:, None], words
+            ]
         if average is not None:
             wide = chain.for_population(steps[i], sample)
-            average.add(chain.fitted.rows_of(wide, layer_index))
+            average.add(chain.fitted.topics_of_sample(wide, layer_index))
             if draws.visit is not None:
                 draws.visit(steps[i], wide)
         log_probability[i] = value
@@ -564,7 +566,7 @@ def _scored(
     for step in draws.scored[chain.path]:
         sample, value = chain.read_sample(step), float("nan")
         if scorer is not None:
-            draw = chain.fitted.draw_of(sample, scorer.words)
+            draw = chain.fitted.sample_to_draw(sample, scorer.words)
             value = scorer.log_probability(Key(chain.seed, chain.chain, step), draw)
         yield sample, scorer, value
         draws.counted()
@@ -580,7 +582,7 @@ def _follow_quantities(draws: _Draws) -> _Compared:
     for chain in draws.chains:
         fitted = chain.fitted
         draws_of_chain = [
-            (fitted.quantities(fitted.draw_of(sample), draws.held_out), value)
+            (fitted.quantities(fitted.sample_to_draw(sample), draws.held_out), value)
             for sample, _, value in _scored(chain, draws)
         ]
         rows.append([quantities for quantities, _ in draws_of_chain])

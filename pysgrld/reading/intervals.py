@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import by_chain
+from pysgrld.chain.exact import split_by_chain
 from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.types import Array, Doubles
 
@@ -182,7 +182,9 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
     exact : bool
         True for draws of Gibbs refinements, which take draws from their chains in turn.
     """
-    parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
+    parts = [
+        split_by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains
+    ]
     least = min(part.shape[1] for part in parts)
     return bulk_sizes(np.concatenate([part[:, :least] for part in parts]))
 

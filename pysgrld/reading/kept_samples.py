@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pysgrld.chain.exact import averaged
+from pysgrld.chain.exact import read_averages
 from pysgrld.chain.population import PopulationDraws
-from pysgrld.chain.posterior import averages_in
+from pysgrld.chain.posterior import read_running_averages
 from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.models.fitted import Fitted
-from pysgrld.models.samples import TOP_WORDS, looked_up, width
+from pysgrld.models.samples import TOP_WORDS, look_up_words, n_top_words
 from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
@@ -93,12 +93,12 @@ class KeptSamples:
         """
         every, first = self.options.sample_every, self.options.burn_in
         arrays, exact = self.checkpoint.arrays, self.fitted.exact
-        scores = averages_in(arrays).history.tolist()
+        scores = read_running_averages(arrays).history.tolist()
         scores_by_iteration = {first + n * every: score for n, score in enumerate(scores, 1)}
         if exact:
             first, scores = (
                 exact.begun + exact.burn_in,
-                averages_in(averaged(arrays)).history.tolist(),
+                read_running_averages(read_averages(arrays)).history.tolist(),
             )
             scores_by_iteration |= {
                 first + n * exact.every: score for n, score in enumerate(scores, 1)
@@ -126,11 +126,11 @@ class KeptSamples:
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         """Apply the transformation `population`, if any, to the sample of an iteration."""
-        return sample if self.population is None else self.fitted.like_these(step, sample)
+        return sample if self.population is None else self.fitted.widen_sample(step, sample)
 
-    def rows_of(self, step: int, layer_index: int) -> Floats:
+    def topics_of_sample(self, step: int, layer_index: int) -> Floats:
         """Return the topics of a layer in one sample, as distributions over words, (K, V)."""
-        return self.fitted.rows_of(self.topic_sample(step), layer_index)
+        return self.fitted.topics_of_sample(self.topic_sample(step), layer_index)
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
         """Yield the topics of a layer, (K, V), for each of the stored samples in turn.
@@ -142,7 +142,7 @@ class KeptSamples:
         layer_index : int
             The layer, counted from 0.
         """
-        return (self.rows_of(step, layer_index) for step in steps)
+        return (self.topics_of_sample(step, layer_index) for step in steps)
 
     def read_slim(self, step: int) -> dict[str, Array]:
         """Read a stored top-word sample: ids and probabilities of each topic's top words, (K, 256).
@@ -156,7 +156,7 @@ class KeptSamples:
         """
         sample = self.run.samples.read(step, TOP_WORDS, top_words=True)
         place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
-        shape = (self.fitted.layers[0], width(v))
+        shape = (self.fitted.layers[0], n_top_words(v))
         run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
         self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
@@ -166,7 +166,7 @@ class KeptSamples:
         if self.population is None:
             return sample
         words = sample["words"].astype(np.int64)
-        wide, _ = self.population.at(step, words, partial(looked_up, sample))
+        wide, _ = self.population.at(step, words, partial(look_up_words, sample))
         order = np.argsort(-wide, axis=1, kind="stable")
         return {
             "words": np.take_along_axis(sample["words"], order, axis=1),
@@ -214,8 +214,8 @@ class KeptSamples:
     ) -> tuple[Floats, Array]:
         """Return word probabilities in a sample, and a mask of values that are only upper bounds."""
         if slim:
-            return looked_up(self.read_slim(step), words)
-        phi = self.fitted.rows_of(self.read_sample(step), layer_index)
+            return look_up_words(self.read_slim(step), words)
+        phi = self.fitted.topics_of_sample(self.read_sample(step), layer_index)
 
         def look_up(ids: Int64s) -> tuple[Floats, Array]:
             return phi[np.arange(len(ids))[:, None], ids], np.zeros(ids.shape, bool)

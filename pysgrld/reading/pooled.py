@@ -141,7 +141,7 @@ class PooledResults(Results):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
             for c in np.unique(turn):
                 topics = turn == c
-                phi[topics] = self.chains[c].rows_of(steps_of_chains[c][s], layer_index)[
+                phi[topics] = self.chains[c].topics_of_sample(steps_of_chains[c][s], layer_index)[
                     matched.rows[c, topics]
                 ]
             yield phi

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import ess_in, plan_in, trace_in
+from pysgrld.chain.exact import read_ess, read_refinement_plan, read_trace
 from pysgrld.core.arithmetic import median
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -199,7 +199,7 @@ class Results(KeptSamples):
         draw : Draw, optional
             The draw of the topics; by default the `mean`.
         """
-        return self.fitted.over_words(self.mean if draw is None else draw, layer_index)
+        return self.fitted.topics_over_words(self.mean if draw is None else draw, layer_index)
 
     @property
     def word_order(self) -> WordOrder:
@@ -284,7 +284,7 @@ class Results(KeptSamples):
 
     def progress_remark(self) -> str:
         """Return a remark if the Gibbs refinement has stopped before its last sweep, else ""."""
-        plan = plan_in(self.checkpoint.arrays)
+        plan = read_refinement_plan(self.checkpoint.arrays)
         if plan is None or plan.sweep >= plan.sweeps:
             return ""
         return (
@@ -356,7 +356,7 @@ class Results(KeptSamples):
             noise,
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
-            ess_in(self.checkpoint.arrays) if self.fitted.exact else {},
+            read_ess(self.checkpoint.arrays) if self.fitted.exact else {},
             stretch=None if self.population is None else median(self.population.width),
         )
 
@@ -368,7 +368,7 @@ class Results(KeptSamples):
     @property
     def share_trace(self) -> Doubles | None:
         """Shares of topics in each draw of the Gibbs refinement, (S, K), or None without draws."""
-        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        shares = read_trace(self.checkpoint.arrays, "shares") if self.fitted.exact else None
         if shares is None or not len(shares):
             return None
         if shares.shape[1:] != self.fitted.layers[:1]:
@@ -518,7 +518,7 @@ class Results(KeptSamples):
 
     def draw_steps(self, most: int) -> list[int]:
         """Return the iterations of at most `most` samples, evenly spaced, including the last."""
-        return self.fitted.spread_over(self.kept(), most)
+        return self.fitted.choose_samples(self.kept(), most)
 
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None

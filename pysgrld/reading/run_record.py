@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
-from pysgrld.chain.exact import plan_in
+from pysgrld.chain.exact import read_refinement_plan
 from pysgrld.core.restore import name_checkpoint_in_errors
 from pysgrld.corpus.reading import READING
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
-from pysgrld.models.resolve import restored
+from pysgrld.models.resolve import restore_options
 from pysgrld.models.samples import COUNTED
-from pysgrld.models.table import MODELS, model_of
+from pysgrld.models.table import MODELS, find_model
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
@@ -86,11 +86,11 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     place, name = run.path / CONFIG, options.get("model")
     if not isinstance(name, str) or name not in MODELS:
         raise CheckpointError(f"{place}: is damaged: its model is {name!r}; restore it")
-    model = model_of(name)
+    model = find_model(name)
     if options.get("algo") not in model.algorithms:
         algo = shortened(options.get("algo"))
         raise CheckpointError(f"{place}: is damaged: option algo is {algo}; restore it")
-    resolved = restored(options)
+    resolved = restore_options(options)
     checked: dict[str, tuple[Any, Any]] = {}
     for record in (resolved, resolved.settings):
         for field, hint in get_type_hints(type(record)).items():
@@ -138,7 +138,7 @@ class RunRecord:
     def step(self) -> int:
         """Number of completed training iterations."""
         checkpoint = self._checkpoint()
-        plan = plan_in(checkpoint.arrays)
+        plan = read_refinement_plan(checkpoint.arrays)
         return plan.begun if plan else checkpoint.step
 
     @property
@@ -177,7 +177,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
     """
     parts, place = run.samples.read(step, fitted.sample_invariants, COUNTED), run.samples.path(step)
     with name_checkpoint_in_errors(str(place)):
-        sample = fitted.as_matrices(parts)
+        sample = fitted.expand_sample(parts)
     check_shapes(sample, fitted.sample_shapes(sample), str(place))
     run.samples.verify(step)
     return sample

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import averaged
+from pysgrld.chain.exact import read_averages
 from pysgrld.core.draws import select_words
 from pysgrld.core.restore import Within
 from pysgrld.corpus.reading import Listener
@@ -244,7 +244,7 @@ def own_scorer(results: Results) -> Scorer:
     CheckpointError
         If the average was computed on other documents.
     """
-    held_out, arrays = results.held_out(), averaged(results.checkpoint.arrays)
+    held_out, arrays = results.held_out(), read_averages(results.checkpoint.arrays)
     scorer = results.fitted.scorer(held_out)
     prefix = scorer.prefix
     average = Within(arrays, prefix)
@@ -306,7 +306,7 @@ def score(
                 sample = chain.read_sample(step)
             except MissingInputError:  # Training has deleted this sample in the meantime.
                 continue
-            draw = chain.fitted.draw_of(sample, scorer.words)
+            draw = chain.fitted.sample_to_draw(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)
             tell(next(done))
         scorers.append(scorer)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import MissingInputError
-from pysgrld.models.samples import looked_up
+from pysgrld.models.samples import look_up_words
 from pysgrld.reading.compare_chains import Visit
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.reading.results import ChainOfTopics, Results
@@ -52,7 +52,7 @@ class KeptSample:
     @cached_property
     def phi(self) -> Floats:
         """The word probabilities of the layer's topics, (K, V), which only full samples have."""
-        return self.results.fitted.rows_of(self.matrices, self.at)
+        return self.results.fitted.topics_of_sample(self.matrices, self.at)
 
     def look_up(
         self, rows: Int64s, words: Int64s, is_present: Bools
@@ -80,7 +80,7 @@ class KeptSample:
         """
         if self.top_words:
             sample = {name: part[rows] for name, part in self.matrices.items()}
-            values, censored = looked_up(sample, words)
+            values, censored = look_up_words(sample, words)
             last = min(TEN, sample["phi"].shape[1]) - 1
             return values, censored, (values >= sample["phi"][:, [last]]) & ~censored
         values = self.phi[rows[:, None], words]

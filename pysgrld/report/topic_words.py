@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.models.word_order import PROBABLE, FirstWords, by_block, in_parts, top_words
+from pysgrld.models.word_order import (
+    PROBABLE,
+    FirstWords,
+    iterate_blocks,
+    iterate_topics,
+    top_words,
+)
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import (
@@ -173,7 +179,7 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
     k, word_ids = len(tokens), []
     probable = FirstWords(k, min(MOST, len(phi)))
     used: list[list[Int64s]] = [[] for _ in range(k)]
-    for words, topic, p in by_block(phi, k):
+    for words, topic, p in iterate_blocks(phi, k):
         probable.add(topic, words, p)
         if counts is not None:
             often = (p * tokens[topic] >= USES) & (counts[words] > 0)
@@ -220,7 +226,7 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
     """Yield the first k columns (topics) of a matrix with V rows, each as float64."""
-    for part in in_parts(phi, k):
+    for part in iterate_topics(phi, k):
         yield from part
 
 

@@ -62,7 +62,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         Maximum of n, the number of words of each topic.
     """
     fitted, slices = results.fitted, len(results.fitted.slices)
-    phi = fitted.in_slices(fitted.mean or fitted.current)[
+    phi = fitted.topics_by_slice(fitted.mean or fitted.current)[
         :, topics
     ]  # The array has the shape (T, K, V).
     n = min(most, phi.shape[2])
@@ -130,7 +130,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
     corpus = results.training_corpus()
     if results.these or corpus is None:
         return np.ones(words.shape)
-    phi = results.fitted.in_slices(results.mean)
+    phi = results.fitted.topics_by_slice(results.mean)
     needed, place = np.unique(words), np.full(phi.shape[2], -1)
     place[needed] = np.arange(len(needed))
     occurrences, documents_with = np.zeros((2, len(needed), len(topics)))
@@ -157,8 +157,8 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
     """Return a stored sample's probabilities of topics' words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
-    phi = results.fitted.in_slices(
-        results.fitted.draw_of(sample)
+    phi = results.fitted.topics_by_slice(
+        results.fitted.sample_to_draw(sample)
     )  # The array has the shape (T, K, V).
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
     return rows
@@ -176,7 +176,7 @@ def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
         Number of words of each topic, at most the size of the vocabulary.
     """
     fitted = results.fitted
-    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]
+    phi = fitted.topics_by_slice(fitted.mean or fitted.current)[:, topics]
     return np.stack([top_words(slice_of.T, n) for slice_of in phi], axis=1)
 
 

@@ -19,7 +19,7 @@ from pysgrld.errors import (
     plural,
 )
 from pysgrld.models.choices import Choices
-from pysgrld.models.options import FREE, as_typed
+from pysgrld.models.options import FREE, option_text
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_folder, is_there, list_folder
 from pysgrld.run import StopFlag
@@ -251,7 +251,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     """Raise an error if the options of a request would change the search that it continues."""
-    other = [as_typed(name) for name in request.choices.values if name not in FREE]
+    other = [option_text(name) for name in request.choices.values if name not in FREE]
     other += ["--epochs"] if "epochs" in request.choices.names else []
     other += ["--out"] if "out" in request.choices.names else []
     other += ["-k"] if request.topics else []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.posterior import averages_in, has_settled
+from pysgrld.chain.posterior import has_settled, read_running_averages
 from pysgrld.core.draws import select_words
 from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
@@ -63,7 +63,7 @@ def read_standing(
             scores.append(scorer.point(key, select_words(results.fitted.current, scorer.words)))
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
-    history = averages_in(first.checkpoint.arrays).history.tolist()
+    history = read_running_averages(first.checkpoint.arrays).history.tolist()
     # This is the gain of the second half of the iterations, or None if the first half has no
     # sample.
     gained = None
@@ -334,6 +334,6 @@ def steady_words(results: Results) -> float | None:
             last = results.read_slim(step)["phi"][:, [top.shape[1] - 1]]
             shares.append((values >= last) & ~censored)
         else:
-            least = tenth(results.rows_of(step, 0), rows, values, everywhere)
+            least = tenth(results.topics_of_sample(step, 0), rows, values, everywhere)
             shares.append(values >= least[:, None])
     return float(np.mean(shares) * top.shape[1])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.choices import Choices
-from pysgrld.models.options import OPTIONS, as_typed
+from pysgrld.models.options import OPTIONS, option_text
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_file
 from pysgrld.options.priors import usual_topics
@@ -92,7 +92,7 @@ def parse_grid(text: str) -> Axis:
         raise UsageError("--grid does not apply to topics; give numbers of topics with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
         raise UsageError(
-            f"{name} must be the same for all settings; give {as_typed(name)} with a single value"
+            f"{name} must be the same for all settings; give {option_text(name)} with a single value"
         )
     pairs = tuple((value, option.parse(value)) for value in values)
     parsed = [value for _, value in pairs]
@@ -139,7 +139,7 @@ def axes_of(
             raise UsageError(f"--grid {name} is given twice; list all values in one")
         if name in choices.names:
             raise UsageError(
-                f"{as_typed(name)} and --grid {name} contradict each other; give one of them"
+                f"{option_text(name)} and --grid {name} contradict each other; give one of them"
             )
     first_values = Choices({name: values[0][1] for name, values in grid})
     model = choices.updated(first_values).model

@@ -8,7 +8,7 @@ from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Resolved
 
 
@@ -43,12 +43,12 @@ def begin(
     Posterior
         Averages without samples, and the chain in its initial state.
     """
-    chain = model_of(options.model).chain(options, stream, corpus, run_on)
+    chain = find_model(options.model).chain(options, stream, corpus, run_on)
     posterior = averages(
         chain, options, corpus.words, run_on.threads, held_out, keep_mean=keep_mean
     )
     if watched is not None:
-        scorer = model_of(options.model).scorer(options, watched, corpus.words, run_on.threads)
+        scorer = find_model(options.model).scorer(options, watched, corpus.words, run_on.threads)
         posterior.watch = scorer
     if follows(chain, options.exact_sweeps):
         posterior.least, posterior.fewest = SETTLED_BEFORE, SAMPLES_BEFORE
@@ -67,7 +67,7 @@ def averages(
     """Create averages over the posterior samples of a chain, without any samples yet."""
     scorer = None
     if held_out is not None:
-        scorer = model_of(options.model).scorer(options, held_out, words, threads)
+        scorer = find_model(options.model).scorer(options, held_out, words, threads)
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)
 
 
@@ -103,7 +103,7 @@ def begin_exactly(
         The refinement before its first sweep.
     """
     trained = posterior.chain
-    chains = model_of(options.model).exact_chains(options, trained, run_on, start=start)
+    chains = find_model(options.model).exact_chains(options, trained, run_on, start=start)
     chain_averages = averages(
         chains[0], options, words, run_on.threads, held_out, keep_mean=posterior.keeps_mean
     )

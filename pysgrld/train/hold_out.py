@@ -15,7 +15,7 @@ from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, Severity, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.choices import HoldOutOptions
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 from pysgrld.models.protocol import Model
 from pysgrld.types import Int64s, Key, PositionsExcept, Slicing
 
@@ -73,7 +73,7 @@ class Reading(NamedTuple):
         # The corpus of the setting observed-corpus may contain parts of training documents.
         if seen and name != "observed-corpus":
             self.listener.note(
-                f"{as_typed(name, path)}: is also training data, so its scores do not "
+                f"{option_text(name, path)}: is also training data, so its scores do not "
                 "measure new documents",
                 Severity.WARNING,
             )

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
-from pysgrld.chain.exact import ExactStage, follows, plan_in, sweeps_after
+from pysgrld.chain.exact import ExactStage, follows, read_refinement_plan, refinement_sweeps
 from pysgrld.chain.population import REPLICATES
-from pysgrld.chain.posterior import Settled
+from pysgrld.chain.posterior import ConvergenceScores
 from pysgrld.core.restore import read_counters
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (
@@ -27,8 +27,8 @@ from pysgrld.errors import (
 )
 from pysgrld.evaluate.score import Score
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.resolve import look_spacing
-from pysgrld.models.table import model_of
+from pysgrld.models.resolve import score_spacing
+from pysgrld.models.table import find_model
 from pysgrld.reading.find_runs import open_run
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.checkpoint_write import keep_failure
@@ -80,7 +80,7 @@ class Training:
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
         self.parent, self.typed = p.parent, p.typed
-        self.model, self._free = model_of(p.options.model), p.free
+        self.model, self._free = find_model(p.options.model), p.free
         self._over_time = p.options.slicing is not None
         self.score: Score = self.model.score
         count = threads(p.options.threads)
@@ -115,7 +115,7 @@ class Training:
         #: share a time limit.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
-        least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
+        least = 0 if "eval-every" in p.typed else score_spacing(p.held_out, every)
         self._looks = Every(p.options.eval_every, 0, 0.0, least)
         self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(
@@ -187,7 +187,7 @@ class Training:
         rounds = Rounds(self.chain, self.comm, self.stop, self._next_orders, self.pulse.awake)
         self._loop(rounds)
         ending, stopped = self._ending(exhausted=rounds.exhausted), None
-        if not ending and self.open_ended and (settled := self.posterior.settled()):
+        if not ending and self.open_ended and (settled := self.posterior.convergence_scores()):
             ending = Ending(StopReason.CONVERGED, self._convergence(settled))
         if not ending and not self.stage:
             stopped = rounds.reason
@@ -197,7 +197,9 @@ class Training:
                 stopped = self._draw_exactly()
             except Stopped:  # Training was stopped while Gibbs refinement was being prepared.
                 stopped = self.stop.reason
-        self.comm.share(False)  # No samples follow, so the other MPI processes leave their loop.
+        self.comm.broadcast(
+            False
+        )  # No samples follow, so the other MPI processes leave their loop.
         done = budget_was_used and keeper.step == first_step
         # An earlier process may have been killed before it wrote the last line of metrics.
         if not done or keeper.measured != keeper.step:
@@ -222,8 +224,8 @@ class Training:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
         backlog.finish()  # Writes that failed before are tried a last time.
-        self.comm.share(stopped)
-        self.comm.leave()
+        self.comm.broadcast(stopped)
+        self.comm.end_all_ranks()
         if not stopped and (remark := self.score.remark(keeper.record)):
             self.reporter.note(remark)
         if stopped:
@@ -249,7 +251,7 @@ class Training:
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
-    def _convergence(self, settled: Settled) -> str:
+    def _convergence(self, settled: ConvergenceScores) -> str:
         """Return a line with the current score and the score at half of the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
@@ -296,7 +298,7 @@ class Training:
                 refines=self.stage is not None,
                 stop=self.stop.reason is not None,
                 evaluate=self._looks.due(step + 1, self.tally.train_seconds),
-                sample=self.posterior.due_next,
+                sample=self.posterior.is_due_next,
             ),
         )
         if self._order.stop is StopReason.STOPPED:
@@ -309,7 +311,7 @@ class Training:
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         # An earlier process may have been stopped after convergence, when Gibbs refinement began.
-        self._converged = posterior.due and self._has_converged()
+        self._converged = posterior.is_due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
@@ -326,7 +328,7 @@ class Training:
                 self.reporter.note(remark)
             tally.documents += visit.documents
             tally.tokens += visit.tokens
-            if posterior.due:
+            if posterior.is_due:
                 self.keeper.sample()
                 self._converged = self._has_converged()
                 if self._converged:
@@ -353,7 +355,7 @@ class Training:
             began = self.pulse.awake()
 
     def _has_converged(self) -> bool:
-        return self.open_ended and self.posterior.settled() is not None
+        return self.open_ended and self.posterior.convergence_scores() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
         """Write a checkpoint, and record its duration, because a time limit must leave time for it.
@@ -378,7 +380,7 @@ class Training:
 
     def _exact_stage(self) -> ExactStage | None:
         """Start Gibbs refinement if the options request it and training was long enough."""
-        sweeps = sweeps_after(
+        sweeps = refinement_sweeps(
             self.chain, self.options, open_ended=not self.iterations, over_time=self._over_time
         )
         if not sweeps:
@@ -411,12 +413,12 @@ class Training:
         saves = self._saves(stage.step, tally.train_seconds)
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
-        with stage.drawing(self.keeper.draw):
+        with stage.run_chains(self.keeper.draw):
             while not stage.complete:
                 began = self.pulse.awake()
                 reason = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
-                self.comm.share(True)
-                reasons = self.comm.gather(reason)
+                self.comm.broadcast(True)
+                reasons = self.comm.allgather(reason)
                 if any(reasons):
                     break
                 try:
@@ -462,7 +464,7 @@ class Training:
     def _start(self) -> bool:
         """Restore the last good checkpoint and return True, or return False if none exists."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # Wait until all MPI processes have a chain.
+        comm.exchange_requests()  # Wait until all MPI processes have a chain.
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )
@@ -509,7 +511,7 @@ class Training:
         """Return topics from short chains or the earlier run, or None for the model's default."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
-        self.comm.share((by_short_chains, is_limited))
+        self.comm.broadcast((by_short_chains, is_limited))
         if by_short_chains:
             try:
                 return self._short_chains(self.stop if is_limited else None, self.reporter.note)
@@ -534,7 +536,7 @@ class Training:
         MismatchError
             If the checkpoint of that iteration is gone.
         """
-        plan = plan_in(checkpoint.arrays)
+        plan = read_refinement_plan(checkpoint.arrays)
         if plan is None or plan.begun >= self.iterations:
             return False
         if not self.run.remove_checkpoints_after(plan.begun):
@@ -559,7 +561,7 @@ class Training:
         """
         tally, sweeps = self.tally, self.options.exact_sweeps
         try:
-            plan = plan_in(checkpoint.arrays)
+            plan = read_refinement_plan(checkpoint.arrays)
             self.chain.restore(plan.begun if plan else checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             if plan:

@@ -35,7 +35,7 @@ from pysgrld.models.options import FREE, OPTIONS
 from pysgrld.models.protocol import Extent, Model
 from pysgrld.models.resolve import SHUFFLE_BUFFER
 from pysgrld.models.seeds import unknown_seeds
-from pysgrld.models.table import all_models, model_of
+from pysgrld.models.table import all_models, find_model
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.paths import is_file, is_there, resolve_path
 from pysgrld.run.choose import Candidate
@@ -182,7 +182,7 @@ def _plan(
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))
     corpus.slice_by(slicing)
     held_out_reading = Reading(
-        choices.reading_over(corpus.reading), scratch, number, listener, slicing
+        choices.options_for_new_documents(corpus.reading), scratch, number, listener, slicing
     )
     train, held_out, watched = divide(
         corpus,
@@ -305,7 +305,7 @@ def _corpus(
     request: Request, candidate: Candidate, scratch: Path, listener: Listener
 ) -> tuple[Corpus, SinglePassCorpus | None]:
     """Open the stored corpus if the inputs have not changed; otherwise read the inputs."""
-    reading, source = request.choices.reading, request.choices.source
+    reading, source = request.choices.reading_options, request.choices.source
     if source.corpus_size is not None:
         once = SinglePassCorpus(
             request.inputs,
@@ -380,7 +380,7 @@ def _remarks(
 
     The settings of the sampler are logged.
     """
-    model: Model[Any] = model_of(options.model)
+    model: Model[Any] = find_model(options.model)
     if settings := options.settings.plain():
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
@@ -466,7 +466,7 @@ def check_memory(
     MemoryLimitError
         If too much memory is needed; the message names the parts, and the options that reduce them.
     """
-    model = model_of(options.model)
+    model = find_model(options.model)
     need = model.memory(options, facts, extent) | {"program and libraries": PROGRAM}
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()

@@ -20,8 +20,8 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.corpus.reading import Listener
 from pysgrld.errors import Interrupted, LaunchError, MismatchError, Severity, plural
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.resolve import restored
-from pysgrld.models.table import model_of
+from pysgrld.models.resolve import restore_options
+from pysgrld.models.table import find_model
 from pysgrld.options.paths import resolve_path
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import RELEASE, processors, threads
@@ -91,13 +91,13 @@ class Rounds:
                 except Stopped:
                     orders = Orders.STOP
                 self.waited = self.clock() - began
-            met = comm.meet(
+            met = comm.exchange_requests(
                 batch, orders, lambda: (a for a in chain.common().values() if a.nbytes <= _SMALL)
             )
             end = met.orders & ~Orders.LOOK
             if end:
-                comm.meet(same=lambda: chain.common().values())
-                chain.bring()
+                comm.exchange_requests(same=lambda: chain.common().values())
+                chain.gather_topic_rows()
                 chain.gather()
             if end & Orders.SAVE:
                 yield None
@@ -110,13 +110,13 @@ class Rounds:
                 visit = chain.advance(batch)
                 batch = None
                 if met.orders & Orders.LOOK:
-                    chain.bring()
+                    chain.gather_topic_rows()
                 yield Visit(met.documents, met.tokens, visit.step_size)
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
     """Return the first reason of any rank to stop, with the rank's number if several ranks run."""
-    reasons = comm.gather(stop.reason)
+    reasons = comm.allgather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
 
@@ -143,16 +143,16 @@ def begin_together(
     restored : bool
         True if the chain of the first rank resumes from a checkpoint.
     """
-    step, restored, begins = comm.share((chain.step, restored, first is not None))
+    step, restored, begins = comm.broadcast((chain.step, restored, first is not None))
     if restored:
-        arrays = comm.spread(None if comm.rank else chain.common()) | chain.scatter()
+        arrays = comm.broadcast_arrays(None if comm.rank else chain.common()) | chain.scatter()
         if comm.rank:
             chain.restore(step, arrays)
     elif begins:
         parts = first._asdict() if first else {}
         known = {name: part for name, part in parts.items() if part is not None}
-        chain.start_from_topics(**comm.spread(known))
-        chain.bring()
+        chain.start_from_topics(**comm.broadcast_arrays(known))
+        chain.gather_topic_rows()
         chain.gather()
 
 
@@ -243,7 +243,9 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         If the ranks have different versions.
     """
     count = threads(requested_threads)
-    members = comm.gather((RELEASE, core.isa(), comm.host, count.number, processors(), os.getpid()))
+    members = comm.allgather(
+        (RELEASE, core.isa(), comm.host, count.number, processors(), os.getpid())
+    )
     versions, isas, hosts, numbers, _, processes = zip(*members, strict=True)
     for rank, rank_version in enumerate(versions):
         if rank_version != versions[0]:
@@ -347,12 +349,12 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     SgmcError
         For every other error, on any rank.
     """
-    brief: Brief | None = comm.share()
+    brief: Brief | None = comm.broadcast()
     if brief is None:  # In this case, the run is already finished.
-        comm.leave()
+        comm.end_all_ranks()
         return
-    model = model_of(brief.model)
-    options = restored(brief.options)
+    model = find_model(brief.model)
+    options = restore_options(brief.options)
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(
@@ -361,14 +363,14 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         )
     corpus.slice_by(options.slicing)
     # Wait until all ranks have the corpus, because the ranks draw the first state together.
-    comm.meet()
+    comm.exchange_requests()
     facts = CorpusFacts(brief.words, brief.tokens)
     run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
     chain = model.chain(options, stream, facts, run_on)
     try:
-        comm.meet()  # Wait until all ranks have a chain.
-        by_short_chains, is_limited = comm.share()
+        comm.exchange_requests()  # Wait until all ranks have a chain.
+        by_short_chains, is_limited = comm.broadcast()
         if by_short_chains:
             seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
             try:
@@ -388,10 +390,10 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
             save = visit is not None and stop.take_checkpoint_request()
         # The first rank runs Gibbs refinement, and asks after each sweep whether any rank must
         # stop.
-        while comm.share():
-            comm.gather(stop.reason if stop.should_stop(0.0) else None)
-        stopped = comm.share()
-        comm.leave()
+        while comm.broadcast():
+            comm.allgather(stop.reason if stop.should_stop(0.0) else None)
+        stopped = comm.broadcast()
+        comm.end_all_ranks()
     finally:
         chain.close()
     if stopped:

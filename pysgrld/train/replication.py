@@ -167,7 +167,7 @@ def train_replicate(
             chain.start_from_topics(first.topics, first.tokens)
         while chain.step < iterations or not posterior.samples:
             chain.advance()
-            if posterior.due:
+            if posterior.is_due:
                 posterior.take_sample()
     finally:
         chain.close()

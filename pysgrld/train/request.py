@@ -10,7 +10,7 @@ from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.choices import Choices
-from pysgrld.models.options import OPTIONS, as_typed
+from pysgrld.models.options import OPTIONS, option_text
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_stream, is_there, resolve_path
 from pysgrld.reading.find_runs import find_folder, open_run
@@ -87,7 +87,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
     for name, path in named:
         if is_stream(path):
             raise UsageError(
-                f"{as_typed(name, path)}: {who} reads this input more than once, which is "
+                f"{option_text(name, path)}: {who} reads this input more than once, which is "
                 "impossible for standard input and pipes; write the input to a file, and give "
                 "the file"
             )
@@ -249,7 +249,7 @@ def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]
         for n, v in options_of_run.items()
         if n not in defaults
     }
-    return Choices(typed).without_preset()
+    return Choices(typed).without_preset_values()
 
 
 def growing(

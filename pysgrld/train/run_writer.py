@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.exact import ExactChain, ExactStage, ess_in
-from pysgrld.chain.posterior import Posterior, thinned
+from pysgrld.chain.exact import ExactChain, ExactStage, read_ess
+from pysgrld.chain.posterior import Posterior, stored_sample_numbers
 from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import Minibatches, OnePass
 from pysgrld.errors import GoneError, WriteError, plural
 from pysgrld.models.protocol import Model
-from pysgrld.models.samples import COUNTED, PHI, TOKENS, TOP_WORDS, as_counts, top_word_sample
+from pysgrld.models.samples import COUNTED, PHI, TOKENS, TOP_WORDS, encode_counts, top_word_sample
 from pysgrld.options.option import LoopOptions
 from pysgrld.run import RunDirectory
 from pysgrld.run.backlog import Backlog
@@ -123,7 +123,10 @@ class RunWriter:
         n, step = self.posterior.samples, self.chain.step
         due = []
         for top_words, limit in self.limits.items():
-            spacing, before = thinned(n, limit).step, thinned(n - 1, limit)
+            spacing, before = (
+                stored_sample_numbers(n, limit).step,
+                stored_sample_numbers(n - 1, limit),
+            )
             if spacing != before.step:
                 for ordinal in before:
                     if ordinal % spacing:
@@ -151,7 +154,7 @@ class RunWriter:
             for top_words in (False, True):
                 for old in samples.steps(top_words=top_words):
                     self.backlog.write(SAMPLES, partial(samples.drop, old, top_words=top_words))
-        due = [top_words for top_words, limit in self.limits.items() if stage.kept(limit)]
+        due = [top_words for top_words, limit in self.limits.items() if stage.is_stored(limit)]
         return self._keep(stage.step, chain, due)
 
     def refinement_result(self) -> str:
@@ -159,7 +162,7 @@ class RunWriter:
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
-        if sizes := ess_in(stage.arrays()):
+        if sizes := read_ess(stage.arrays()):
             draws += f"; ESS: {', '.join(f'{name} {size:.0f}' for name, size in sizes.items())}"
         average = stage.posterior.average()
         if not math.isfinite(average):
@@ -256,7 +259,7 @@ class RunWriter:
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
     """Convert a sample to its stored form, with topics as token counts if possible."""
     law = chain.topic_conditional()
-    counts = law and as_counts(law, *sample[PHI].shape)
+    counts = law and encode_counts(law, *sample[PHI].shape)
     if counts is None:
         return sample
     return {name: part for name, part in sample.items() if name != PHI} | counts

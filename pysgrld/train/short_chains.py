@@ -27,7 +27,7 @@ from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.short_chain_number import short_chain_iterations
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Resolved
 from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, soon
@@ -143,7 +143,7 @@ def clusters_of_topics(
     }
     chosen = store.chosen()
     numbers = range(starts) if chosen is None else chosen
-    todo, is_limited = comm.share(([n for n in numbers if n not in topics], chosen is None))
+    todo, is_limited = comm.broadcast(([n for n in numbers if n not in topics], chosen is None))
     n_stored = len(topics)
     is_late = False
     for first in range(0, len(todo), comm.size):
@@ -162,7 +162,7 @@ def clusters_of_topics(
             outcome = "late"
         except NumericalError:
             outcome = "not finite"
-        outcomes = comm.gather(outcome)
+        outcomes = comm.allgather(outcome)
         if "stopped" in outcomes:
             raise Stopped
         if "not finite" in outcomes:
@@ -197,7 +197,7 @@ def _clustered(
             tokens = np.full(k, corpus.tokens / k)
             variance = start_variance(together, means)
             first = FirstTopics(np.ascontiguousarray(means.T), tokens, variance)
-    if comm.share(is_stopped):
+    if comm.broadcast(is_stopped):
         raise Stopped
     return first
 
@@ -244,7 +244,7 @@ class ShortChain:
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
         self.iterations = short_chain_iterations(options.warm_up)
         self._sums = np.zeros((self.k, corpus.words))
-        self._begin: Callable[[], Chain] = lambda: model_of(options.model).short_chain(
+        self._begin: Callable[[], Chain] = lambda: find_model(options.model).short_chain(
             alone, stream, corpus, RunOn(run_on.threads, run_on.waiting)
         )
 

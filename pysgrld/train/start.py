@@ -59,15 +59,15 @@ def train(
         run = prepared.run
         set_latest(run.path, request.root)
         if prepared.action == "finished":
-            comm.share()
-            comm.leave()
+            comm.broadcast()
+            comm.end_all_ranks()
             reporter.finished(run, "already finished; nothing to do")
             return run
         if prepared.once:
             locks.callback(prepared.once.close)
         if comm.size > 1:
-            comm.share(brief_of(prepared))
-            comm.meet()  # Wait until all MPI processes have the corpus.
+            comm.broadcast(brief_of(prepared))
+            comm.exchange_requests()  # Wait until all MPI processes have the corpus.
         return Training(prepared, reporter, stop, comm).go()
 
 

@@ -220,7 +220,7 @@ def test_topics_go_along_the_corpus(run):
 def test_a_word_is_found_in_its_topics(run):
     found = asked(run, "--word", "King")["topics"]
     results = open_run(run.folder / "bible", 1)
-    phi = results.fitted.over_words(results.mean, 0)[results.vocabulary.index("king"), :8]
+    phi = results.fitted.topics_over_words(results.mean, 0)[results.vocabulary.index("king"), :8]
     share = phi * results.weights()
     share /= share.sum()
     for each in found:

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from command_words import typed
 
 from pysgrld.cli import main
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 
 pytestmark = pytest.mark.cli
 
@@ -143,7 +143,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("name", "value"), BAD, ids=lambda text: str(text)[:12])
 def test_value_out_of_range_is_refused_before_the_corpus_is_read(name, value, folder):
-    assert as_typed(name) in refused(["train", "not-there.txt", *typed({name: value})], folder)
+    assert option_text(name) in refused(["train", "not-there.txt", *typed({name: value})], folder)
 
 
 @pytest.mark.parametrize("args", CONTRADICTIONS)

@@ -13,7 +13,7 @@ import pysgrld.corpus
 from pysgrld.cli import main
 from pysgrld.cli.options import READING, reading_by_default
 from pysgrld.errors import CorpusError
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 
 pytestmark = pytest.mark.cli
 
@@ -89,7 +89,7 @@ def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
     words = typed({name: given.get(name, "utf-8")})
     done = CliRunner().invoke(main, ["eval", *words], prog_name="sgmc")
     assert done.exit_code == 2
-    assert f"{as_typed(name)} requires --corpus FILE, the documents to be read" in done.stderr
+    assert f"{option_text(name)} requires --corpus FILE, the documents to be read" in done.stderr
 
 
 @pytest.mark.parametrize(

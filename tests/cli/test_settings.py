@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import pysgrld
 from pysgrld.cli import COMMANDS, main
 from pysgrld.cli.options import given
-from pysgrld.models.options import OPTIONS, as_typed
+from pysgrld.models.options import OPTIONS, option_text
 
 pytestmark = pytest.mark.cli
 
@@ -121,6 +121,6 @@ def test_no_message_names_a_setting_as_an_option():
 
 
 def test_an_option_is_named_as_it_is_typed():
-    assert as_typed("kappa", 3) == "--kappa 3"
-    assert as_typed("friction", 0.5) == "--set friction=0.5"
-    assert (as_typed("friction"), as_typed("seed")) == ("--set friction", "--seed")
+    assert option_text("kappa", 3) == "--kappa 3"
+    assert option_text("friction", 0.5) == "--set friction=0.5"
+    assert (option_text("friction"), option_text("seed")) == ("--set friction", "--seed")

@@ -31,13 +31,13 @@ def test_draws_are_the_samples_of_all_chains(exported, chains, name, at):
     assert phi["draw"].values.tolist() == steps
     assert phi["word"].values.tolist() == list(runs[0].vocabulary)
     k = runs[0].fitted.layers[at]
-    means = [r.fitted.over_words(r.mean, at)[:, :k].T for r in runs]
+    means = [r.fitted.topics_over_words(r.mean, at)[:, :k].T for r in runs]
     for c, results in enumerate(runs):
         like = runs[0].fitted.likeness.similarity(means[0], means[c])
         rows = linear_sum_assignment(-like)[1]
         assert c > 0 or rows.tolist() == list(range(k))
         for s in (0, 17, len(steps) - 1):
-            np.testing.assert_array_equal(phi[c, s], results.rows_of(steps[s], at)[rows])
+            np.testing.assert_array_equal(phi[c, s], results.topics_of_sample(steps[s], at)[rows])
 
 
 def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
@@ -52,7 +52,9 @@ def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
 def test_chains_are_left_as_they_are_where_that_is_asked(exported, chains):
     first, second = chains("lda")
     tree = opened(exported("lda", "arviz", align=False))
-    np.testing.assert_array_equal(tree["posterior/phi"][1, 3], second.rows_of(second.kept()[3], 0))
+    np.testing.assert_array_equal(
+        tree["posterior/phi"][1, 3], second.topics_of_sample(second.kept()[3], 0)
+    )
     assert tree["posterior/chain"].values.tolist() == [first.chain, second.chain] == [0, 1]
 
 
@@ -76,7 +78,7 @@ def test_top_keeps_the_words_that_are_first_in_any_topic_of_any_chain(exported, 
     wanted = np.unique(np.concatenate([r.top(2) for r in runs]))
     assert tree["posterior/word"].values.tolist() == [runs[0].vocabulary[w] for w in wanted]
     np.testing.assert_array_equal(
-        tree["posterior/phi"][0, 5], runs[0].rows_of(runs[0].kept()[5], 0)[:, wanted]
+        tree["posterior/phi"][0, 5], runs[0].topics_of_sample(runs[0].kept()[5], 0)[:, wanted]
     )
     assert tree["constant_data/word_counts"].values.tolist() == (
         runs[0].word_counts()[wanted].tolist()
@@ -88,7 +90,7 @@ def test_a_mixture_has_its_quantities_alone(exported, chains):
     results, tree = chains("dpmm")[0], opened(exported("dpmm", "arviz"))
     assert set(tree["posterior"].data_vars) == set(results.fitted.titles)
     sample = results.read_sample(results.kept()[4])
-    wanted = results.fitted.quantities(results.fitted.draw_of(sample), results.held_out())
+    wanted = results.fitted.quantities(results.fitted.sample_to_draw(sample), results.held_out())
     for name, value in wanted.items():
         assert float(tree["posterior"][name][0, 4]) == pytest.approx(value)
     assert "perplexity" not in tree["sample_stats"]

@@ -22,7 +22,7 @@ def test_arguments_are_those_of_the_run(exported, chains, name, at):
         found = dict(arrays)
     corpus, k = results.training_corpus(), results.fitted.layers[at]
     rows = results.training_documents(corpus)
-    phi = results.fitted.over_words(results.mean, at)[:, :k].T
+    phi = results.fitted.topics_over_words(results.mean, at)[:, :k].T
     np.testing.assert_allclose(found["topic_term_dists"], phi, atol=1e-6)
     np.testing.assert_array_equal(found["doc_lengths"], corpus.take(rows).lengths)
     assert found["vocab"].tolist() == list(results.vocabulary)

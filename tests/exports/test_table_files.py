@@ -74,13 +74,13 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
     mean = ends.mean
     low, high = (np.clip(end + weights - mean, 0, 1) for end in (ends.low, ends.high))
     np.testing.assert_allclose(topics[["low", "high"]].T, (low, high), atol=1e-5)
-    phi = results.fitted.over_words(results.mean, at)[:, :k].T
+    phi = results.fitted.topics_over_words(results.mean, at)[:, :k].T
     words = found["topic-words"].pivot(index="topic", columns="rank", values="word").to_numpy()
     ids = results.top(7, at)
     assert words.tolist() == [[results.vocabulary[w] for w in row] for row in ids]
     p = found["topic-words"]["p"].to_numpy().reshape(k, 7)
     np.testing.assert_allclose(p, np.take_along_axis(phi, ids, axis=1), atol=1e-6)
-    drawn = np.stack([results.rows_of(step, at) for step in results.kept()])
+    drawn = np.stack([results.topics_of_sample(step, at) for step in results.kept()])
     low, high = bounds(np.take_along_axis(drawn, ids[None], axis=2))
     ten = np.sort(drawn, axis=2)[:, :, -10]
     among = (np.take_along_axis(drawn, ids[None], axis=2) >= ten[:, :, None]).mean(axis=0)
@@ -103,7 +103,7 @@ def test_topics_say_how_much_they_can_be_trusted(exported, chains):
     np.testing.assert_allclose(topics["npmi"], npmi, atol=1e-6)
     for k, t in enumerate(compared.topics):  # of the draws of the chains that have it
         has = [(run, row) for run, row in zip(runs, t.counterparts, strict=True)][: t.found]
-        drawn = np.stack([run.rows_of(s, 0)[row] for run, row in has for s in run.kept()])
+        drawn = np.stack([run.topics_of_sample(s, 0)[row] for run, row in has for s in run.kept()])
         among = drawn[:, probable[k]] >= np.sort(drawn, axis=1)[:, [-10]]
         assert topics["steady"][k] == pytest.approx(among.sum(axis=1).mean(), abs=1e-6)
     assert len(set(topics["label"])) == 4

@@ -105,7 +105,7 @@ class Copies:
 
     def visit(self, i, t, x, documents):
         """Counts of copy i, its documents (D, V)."""
-        parts = {dlda.name_of(j): self.rows[j][i] for j in range(len(self.layers))}
+        parts = {dlda.topics_name(j): self.rows[j][i] for j in range(len(self.layers))}
         parts["r"] = self.r[i].rows()
         batch = Minibatch(
             **compressed(x),
@@ -133,7 +133,7 @@ class Copies:
         """The visit: counts of every layer and r's statistics; draws gamma0, c0 and r."""
         found = self.visit(i, t, x, self.documents[i])
         counts = [
-            found[dlda.name_of(j)].counts[:, :k].copy() for j, k in enumerate(self.layers)
+            found[dlda.topics_name(j)].counts[:, :k].copy() for j, k in enumerate(self.layers)
         ]  # the first is overwritten by the next visit
         self.r[i].step(Key(1, i, t), found["r"], 1.0)
         return counts

@@ -381,7 +381,7 @@ def test_planted_components_are_found(algo):
     same, together = which[:, None] == which, chain.z[:, None] == chain.z
     assert (together & ~same).sum() < 0.02 * (~same).sum()
     assert (together & same).sum() > 0.6 * same.sum()
-    assert 3 <= chain.occupied < 40
+    assert 3 <= chain.n_occupied < 40
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_births_and_deaths_lead_to_and_fro_alike(n, monkeypatch):
 
 def test_a_death_is_weighed_by_what_its_birth_would_gather(monkeypatch):
     """From all documents in the components that are left. Red with: its own component among them."""
-    seen, gathered = [], Births._gathered
+    seen, gathered = [], Births._join_log_odds
     monkeypatch.setattr(
         Births,
         "_gathered",

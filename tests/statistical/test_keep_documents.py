@@ -13,7 +13,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -35,7 +35,7 @@ def chain_of(seed, **given):
     }
     options, _ = resolve(given, Facts(3, 4, 9, 0, lambda *_: 4))
     stream = Epochs.of(options, NINE, np.arange(3))
-    return model_of("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
+    return find_model("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
 @pytest.mark.statistical

@@ -17,7 +17,7 @@ from pysgrld.core import padded_width
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.samplers import lazy_rows as _lazy
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts
@@ -71,7 +71,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     options = LDAOptions.of(settings, ScirSettings.from_values(settings))
     stream = Epochs.of(options, nobody, np.arange(1))
-    chain = model_of("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
+    chain = find_model("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []
 
     def visit(key, phis, batch, comm):

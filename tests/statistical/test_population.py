@@ -30,7 +30,7 @@ def covered(repeats: int, seed: int, *, widened: bool) -> float:
     fitted = lda._fitted()
     draws = np.stack(
         [
-            (fitted.like_these(step, sample) if widened else sample)["phi"]
+            (fitted.widen_sample(step, sample) if widened else sample)["phi"]
             for step, sample in lda._samples.items()
         ]
     )

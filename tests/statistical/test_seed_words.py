@@ -16,7 +16,7 @@ from trial_counts import counts
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.samplers import lazy_rows
 from pysgrld.samplers.gibbs import Conjugate
@@ -93,7 +93,7 @@ def chain_of_nine(algo, seed, weight):
     words = [f"w{i}" for i in range(4)]
     options, _ = resolve(given, Facts(3, 4, 9, 0, lambda *_: 4, words))
     stream = Epochs.of(options, NINE, np.arange(3))
-    return model_of("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
+    return find_model("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
 @counts(200, 800)

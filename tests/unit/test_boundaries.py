@@ -24,7 +24,7 @@ from pysgrld.effects.design import _column
 from pysgrld.errors import CorpusError, NoProgressError, UsageError
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.models.resolve import resolve
-from pysgrld.models.short_chain_number import affordable_starts, most_starts
+from pysgrld.models.short_chain_number import affordable_starts, default_max_starts
 from pysgrld.options.option import Facts
 from pysgrld.options.parse import widths
 from pysgrld.options.priors import usual_topics
@@ -97,7 +97,7 @@ def test_short_chains_come_first_up_to_limits_of_tokens_cells_and_topics_of_all(
     words, tokens, topics, number
 ):
     """Red with: clusters of 16 K topics, whatever K is."""
-    assert most_starts(topics, words, tokens) == number
+    assert default_max_starts(topics, words, tokens) == number
 
 
 def test_short_chains_take_no_more_than_a_tenth_of_an_expected_run():

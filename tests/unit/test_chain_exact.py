@@ -13,10 +13,10 @@ from pysgrld.chain.exact import (
     FEWEST,
     ExactPlan,
     ExactStage,
-    by_chain,
     follows,
-    plan_in,
-    sweeps_after,
+    read_refinement_plan,
+    refinement_sweeps,
+    split_by_chain,
 )
 from pysgrld.chain.population import REPLICATES
 from pysgrld.errors import CheckpointError, UsageError
@@ -53,9 +53,9 @@ def trained(tokens, epochs, *, draws=True):
 def test_sweeps_are_as_many_as_are_affordable(tokens, epochs, open_ended, asked, sweeps):
     """Red with: sweeps of all chains for those of each; a budget that was given, overstepped."""
     options = SimpleNamespace(exact_sweeps=asked, sweeps=10)
-    assert sweeps_after(trained(tokens, epochs), options, open_ended=open_ended) == sweeps
+    assert refinement_sweeps(trained(tokens, epochs), options, open_ended=open_ended) == sweeps
     none = trained(tokens, epochs, draws=False)
-    assert sweeps_after(none, options, open_ended=open_ended) == 0
+    assert refinement_sweeps(none, options, open_ended=open_ended) == 0
 
 
 def test_training_settles_sooner_where_draws_follow_whatever_it_takes():
@@ -68,7 +68,7 @@ def test_training_settles_sooner_where_draws_follow_whatever_it_takes():
 def test_draws_take_turns():
     plan = ExactPlan(begun=100, sweep=31, sweeps=31, burn_in=15, every=2)
     assert [plan.chain_of(100 + 15 + 2 * n) for n in range(1, 9)] == [0, 1, 2, 3, 0, 1, 2, 3]
-    found = by_chain(np.arange(10.0))
+    found = split_by_chain(np.arange(10.0))
     assert found.tolist() == [[0, 4], [1, 5], [2, 6], [3, 7]]
 
 
@@ -222,9 +222,9 @@ def test_chains_that_disagree_widen_an_interval():
 
 
 def test_a_plan_that_cannot_be_is_refused():
-    assert plan_in({}) is None
+    assert read_refinement_plan({}) is None
     with pytest.raises(CheckpointError, match="not a valid plan of sweeps"):
-        plan_in({"exact.plan": np.array([3, 9, 8, 4, 1])})
+        read_refinement_plan({"exact.plan": np.array([3, 9, 8, 4, 1])})
 
 
 @pytest.mark.parametrize("wrong", [-1, 2.5, "many", True])

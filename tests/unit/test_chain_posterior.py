@@ -6,14 +6,14 @@ from array import array
 import numpy as np
 import pytest
 
-from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior, thinned
+from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior, stored_sample_numbers
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import visits
 from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents
 
@@ -36,7 +36,7 @@ def posterior(burn_in=3, every=2, *, keep_mean=True, scored=True, algo="scir"):
     if algo == "ovb":
         del given["warm-up"]
     options, _ = resolve(given, facts)
-    lda, stream = model_of("lda"), Epochs.of(options, train, EVERYTHING)
+    lda, stream = find_model("lda"), Epochs.of(options, train, EVERYTHING)
     chain = lda.chain(options, stream, CorpusFacts(WORDS, train.tokens), RunOn(1))
     scorer = lda.scorer(options, held_out, WORDS, 1) if scored else None
     return Posterior(chain, scorer, burn_in, every, keep_mean)
@@ -47,7 +47,7 @@ def observe(kept, iterations):
     topics = []
     for _ in range(iterations):
         kept.chain.advance()
-        if kept.due:
+        if kept.is_due:
             kept.take_sample()
             topics.append(kept.chain.draw()["phi"].copy())
     return topics
@@ -62,7 +62,7 @@ def observe(kept, iterations):
 )
 def test_every_sample_is_kept_up_to_the_limit_then_every_second(samples, kept):
     """Red with: a spacing of 3 after 2; a limit that is left at its own number of samples."""
-    assert list(thinned(samples, 4)) == kept
+    assert list(stored_sample_numbers(samples, 4)) == kept
 
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
@@ -73,7 +73,7 @@ def test_a_sample_that_was_dropped_never_comes_back(limit):
     """
     before = set()
     for samples in range(1, 200):
-        kept = set(thinned(samples, limit))
+        kept = set(stored_sample_numbers(samples, limit))
         assert kept <= before | {samples}
         assert len(kept) <= limit
         assert 2 * len(kept) >= min(limit, samples)
@@ -88,7 +88,7 @@ def test_samples_are_due_after_the_burn_in_and_as_far_apart_as_asked():
     kept, due = posterior(burn_in=3, every=2), []
     for _ in range(10):
         kept.chain.advance()
-        due += [kept.chain.step] if kept.due else []
+        due += [kept.chain.step] if kept.is_due else []
     assert due == [5, 7, 9]
 
 
@@ -107,7 +107,7 @@ def test_without_held_out_documents_samples_have_no_score():
     assert len(observe(kept, 8)) == 2
     assert math.isnan(kept.score)
     assert math.isnan(kept.point())
-    assert kept.settled() is None
+    assert kept.convergence_scores() is None
 
 
 def test_an_approximation_has_scores_and_no_samples():
@@ -131,20 +131,20 @@ def with_history(scores):
 def test_a_run_settles_when_the_second_half_has_gained_less_than_half_a_percent():
     """Perplexities. Red with: 0.05 %; the last two samples compared."""
     n = SETTLED_SAMPLES
-    assert with_history([1000.0] * (n // 2) + [995.1] * (n // 2)).settled() is not None
-    assert with_history([1000.0] * (n // 2) + [994.9] * (n // 2)).settled() is None
+    assert with_history([1000.0] * (n // 2) + [995.1] * (n // 2)).convergence_scores() is not None
+    assert with_history([1000.0] * (n // 2) + [994.9] * (n // 2)).convergence_scores() is None
 
 
 def test_a_run_never_settles_before_fifty_samples():
     """Red with: 49."""
-    assert with_history([1000.0] * 49).settled() is None
-    assert with_history([1000.0] * 50).settled() is not None
+    assert with_history([1000.0] * 49).convergence_scores() is None
+    assert with_history([1000.0] * 50).convergence_scores() is not None
 
 
 def test_what_has_settled_is_said_with_the_iteration_of_half_the_samples():
     """Of 51 samples the 25th. Red with: the 26th; the burn-in left out."""
     scores = [1000.0 - i / 100 for i in range(51)]
-    assert with_history(scores).settled() == (scores[50], scores[24], 100 + 25 * 5)
+    assert with_history(scores).convergence_scores() == (scores[50], scores[24], 100 + 25 * 5)
 
 
 # ---- checkpoints

@@ -15,7 +15,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MemoryLimitError, NumericalError
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import all_models, model_of
+from pysgrld.models.table import all_models, find_model
 from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as _lazy
@@ -73,7 +73,7 @@ def digest(options, comm, *, threads=1, iterations=5):
     """SHA-256 of the state after some iterations, two of them of the warm-up."""
     stream = Epochs.of(options, CORPUS, TRAIN)
     run_on = RunOn(threads, comm=comm)
-    chain = model_of(options.model).chain(
+    chain = find_model(options.model).chain(
         options, stream, CorpusFacts(WORDS, CORPUS.tokens), run_on
     )
     for _ in range(iterations):
@@ -230,7 +230,7 @@ def test_memory_is_that_of_all_processes_of_the_machine(many):
 def test_counts_of_other_ranks_need_memory():
     options = options_of("lda", "scir", 130, {})
     alone, shared = (
-        sum(model_of("lda").memory(options, FACTS, Extent(20, 40, 1, None, shared=s)).values())
+        sum(find_model("lda").memory(options, FACTS, Extent(20, 40, 1, None, shared=s)).values())
         for s in (False, True)
     )
     assert shared - alone == (8 + 4) * WORDS * 144  # counts, and rows of topics

@@ -18,10 +18,16 @@ from pysgrld.corpus.minibatches import Epochs, choose_documents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.score import pooled
-from pysgrld.models.options import OPTIONS, PRESETS, as_typed, check_usage, kind_of
+from pysgrld.models.options import (
+    OPTIONS,
+    PRESETS,
+    check_usage,
+    option_text,
+    select_sampler_and_model,
+)
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
-from pysgrld.models.resolve import resolve, restored
-from pysgrld.models.table import MODELS, all_models, model_of
+from pysgrld.models.resolve import resolve, restore_options
+from pysgrld.models.table import MODELS, all_models, find_model
 from pysgrld.options.option import Facts, Resolved, option_name
 from pysgrld.run.tensors import required, violation
 from pysgrld.samplers import SAMPLERS
@@ -69,7 +75,7 @@ FACTS = Facts(len(TRAIN), WORDS, TOKENS, 100, lambda *_: WORDS)
 
 def facts_of(name, facts=FACTS):
     """Facts of the corpus, which has slices of time for a model that needs some."""
-    if "time" not in model_of(name).needs:
+    if "time" not in find_model(name).needs:
         return facts
     slicing = Slicing("when", ("early", "middle", "late"), (0.0, 1.0, 2.0))
     return facts._replace(slicing=slicing, slice_tokens=(1, 2, 3))
@@ -77,14 +83,14 @@ def facts_of(name, facts=FACTS):
 
 def corpus_of(name, documents=CORPUS):
     """The corpus, in slices of time for a model that needs some."""
-    if "time" not in model_of(name).needs:
+    if "time" not in find_model(name).needs:
         return documents
     return replace(documents, slices=np.arange(len(documents), dtype=np.int32) % 3, copies=3)
 
 
 def settings(name, algo, facts=FACTS):
     """Options of a small run of this pair: those of `SMALL` that it has a use for."""
-    kind = {"model": name, "algo": algo} | dict.fromkeys(model_of(name).needs, "when")
+    kind = {"model": name, "algo": algo} | dict.fromkeys(find_model(name).needs, "when")
     given = dict(kind)
     for option, value in SMALL.items():
         try:
@@ -98,7 +104,7 @@ def settings(name, algo, facts=FACTS):
 def started(name, algo, threads=1):
     options = settings(name, algo)
     documents = corpus_of(name)
-    held_out = model_of(name).hold_out(documents.take(HELD), HELD, 0.5, 0)
+    held_out = find_model(name).hold_out(documents.take(HELD), HELD, 0.5, 0)
     stream = Epochs.of(options, documents, TRAIN)
     return begin(options, stream, CorpusFacts(WORDS, TOKENS), RunOn(threads), held_out)
 
@@ -106,7 +112,7 @@ def started(name, algo, threads=1):
 def advanced(posterior, steps):
     for _ in range(steps):
         posterior.chain.advance()
-        if posterior.due:
+        if posterior.is_due:
             posterior.take_sample()
     return posterior
 
@@ -147,7 +153,7 @@ def test_looking_does_not_change_the_chain(name, algo):
 @pairs
 def test_samples_and_states_hold_what_the_family_says_of_them(name, algo):
     """Red with: a model that says nothing of its samples; rows that are not normalised."""
-    chain, model = advanced(started(name, algo), 4).chain, model_of(name)
+    chain, model = advanced(started(name, algo), 4).chain, find_model(name)
     sample, arrays = chain.sample(), chain.arrays()
     must = set(required(model.fitted.sample_invariants))
     assert must
@@ -215,7 +221,7 @@ def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documen
     chain = begin(options, stream, CorpusFacts(WORDS, facts.tokens), RunOn(1)).chain
     chain.advance()
     extent = Extent(int(np.diff(long.indptr).max()), int(long.lengths.max()), 1, None)
-    planned = model_of(name).memory(options, facts_of(name, facts), extent)
+    planned = find_model(name).memory(options, facts_of(name, facts), extent)
     assert all(isinstance(n, int) and n >= 0 for n in planned.values()), planned
     assert sum(planned.values()) >= sum(a.nbytes for a in chain.arrays().values())
 
@@ -225,7 +231,7 @@ def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documen
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_family_is_what_the_protocol_wants(name):
-    model = model_of(name)
+    model = find_model(name)
     assert model.name == name
     assert set(model.algorithms) <= set(SAMPLERS)
     assert issubclass(model.resolved, Resolved)
@@ -237,11 +243,11 @@ def test_a_family_is_what_the_protocol_wants(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name):
     help_text = CliRunner().invoke(main, ["train", "--help-all"], prog_name="sgmc").output
-    for option in model_of(name).options:
+    for option in find_model(name).options:
         assert (f" {option}=" if OPTIONS[option].setting else f"--{option} ") in help_text
-        for other in [m for m in MODELS if option not in model_of(m).options]:
+        for other in [m for m in MODELS if option not in find_model(m).options]:
             value = OPTIONS[option].default
-            with pytest.raises(UsageError, match=f"^{as_typed(option)} does not apply to --"):
+            with pytest.raises(UsageError, match=f"^{option_text(option)} does not apply to --"):
                 check_usage({"model": other, option: value})
 
 
@@ -258,20 +264,20 @@ def test_families_take_a_sampler_or_say_which_they_take(algo):
 @pairs
 def test_resolved_options_survive_json(name, algo):
     options = settings(name, algo)
-    assert restored(options.plain()) == options
-    assert kind_of({"model": name, "algo": algo})[1] is model_of(name)
+    assert restore_options(options.plain()) == options
+    assert select_sampler_and_model({"model": name, "algo": algo})[1] is find_model(name)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_cannot_be_trained_without_what_it_needs(name):
-    for option in model_of(name).needs:
+    for option in find_model(name).needs:
         with pytest.raises(UsageError, match=f"--model {name} needs --{option}: "):
             check_usage({"model": name})
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_is_of_one_family_and_of_samplers_that_it_takes(preset):
-    model = kind_of({"preset": preset})[1]
+    model = select_sampler_and_model({"preset": preset})[1]
     assert preset in model.presets
     assert set(PRESETS[preset].get("algos", {PRESETS[preset]["algo"]})) <= set(model.algorithms)
 

@@ -13,7 +13,7 @@ from pysgrld.models.dlda.documents import documents
 from pysgrld.models.dlda.reader import DeepFitted, deep_readers
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
@@ -37,7 +37,7 @@ def resolved(**given):
 def chain_of(options):
     data = corpus()
     stream = Epochs.of(options, data, np.arange(D))
-    return model_of("dlda").chain(options, stream, CorpusFacts(V, data.tokens), RunOn(1))
+    return find_model("dlda").chain(options, stream, CorpusFacts(V, data.tokens), RunOn(1))
 
 
 def draw(seed=0):
@@ -160,7 +160,7 @@ def test_the_tree_shows_what_is_used_and_edges_of_three_times_an_even_share():
         [[0.49, 0.51, 0.0, 0.0, 0.0, 0.0]] * 3
     ).T  # an even share is 1/6
     fitted = SimpleNamespace(mean=found, layers=LAYERS, depth=2)
-    fitted.over_words = lambda draw, at: DeepFitted.over_words(fitted, draw, at)
+    fitted.topics_over_words = lambda draw, at: DeepFitted.topics_over_words(fitted, draw, at)
     fitted.first_words = lambda phi, n, at, order: top_words(phi[:, : LAYERS[at]], n)
     nodes = DeepFitted.tree(fitted, [f"w{i}" for i in range(V)], 3)
     assert [node.id for node in nodes] == [2, 0]

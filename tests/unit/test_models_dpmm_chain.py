@@ -5,12 +5,12 @@ import pytest
 
 from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.errors import UsageError
-from pysgrld.models.dpmm.chain import MixtureChain, settings_of
+from pysgrld.models.dpmm.chain import MixtureChain, mixture_settings
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.run.identity import differences, identity
 from pysgrld.types import Documents
@@ -37,7 +37,7 @@ def chain(train=None, **given):
     train = np.arange(DOCUMENTS) if train is None else train
     o = options(**given)
     stream = Epochs.of(o, corpus(), train)
-    return model_of("dpmm").chain(o, stream, CorpusFacts(WORDS, 100), RunOn(1))
+    return find_model("dpmm").chain(o, stream, CorpusFacts(WORDS, 100), RunOn(1))
 
 
 def test_options_are_settings():
@@ -52,7 +52,7 @@ def test_options_are_settings():
         "dp_stick_step": 0.6,
         "dp_reuse": "on",
     }
-    assert settings_of(options(**given)) == Settings(
+    assert mixture_settings(options(**given)) == Settings(
         algo="scir",
         base=0.25,
         shape=2.0,
@@ -64,11 +64,11 @@ def test_options_are_settings():
         swaps=True,
         reuse=True,
     )
-    plain = settings_of(options())
+    plain = mixture_settings(options())
     assert plain == Settings(
         "scir", base=0.5, shape=1.0, rate=1.0, start=60, step=0.1, stick_step=0.1, swaps=True
     )
-    langevin = settings_of(options(algo="sgrld"))
+    langevin = mixture_settings(options(algo="sgrld"))
     assert (langevin.step, langevin.stick_step) == (0.001, 0.005)
 
 
@@ -87,7 +87,7 @@ def test_options_are_settings():
 def test_components_have_no_order_or_swap_labels(given, concentration, swaps):
     """Red with: ``sticks`` by default for all; swaps beside a preset, or where there is no order."""
     minibatch = {"minibatch": None} if given.get("algo") == "gibbs" else {}
-    settings = settings_of(options(**(given | minibatch)))
+    settings = mixture_settings(options(**(given | minibatch)))
     assert (settings.concentration, settings.swaps) == (concentration, swaps)
 
 
@@ -95,7 +95,7 @@ def test_a_run_older_than_swaps_goes_on_without_them_or_is_another():
     """Red with: swaps that are recorded as off, or that a record without them is taken to have."""
     old = {"options": options(dp_swaps="off").plain()}
     del old["options"]["dp-swaps"]
-    assert settings_of(MixtureOptions.of(old["options"])).swaps is False
+    assert mixture_settings(MixtureOptions.of(old["options"])).swaps is False
     without, with_them = (identity({"options": options(dp_swaps=s).plain()}) for s in ("off", "on"))
     assert identity(old).digest == without.digest
     assert differences(identity(old).fields, with_them.fields) == ["dp-swaps: none -> on"]

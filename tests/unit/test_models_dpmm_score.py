@@ -12,7 +12,7 @@ from pysgrld.models.dpmm import likelihood as multinomials
 from pysgrld.models.dpmm.likelihood import log_likelihoods, responsibilities
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.types import Documents, Key
 
 X = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 5, 0, 0], [1, 1, 1, 1]])
@@ -46,7 +46,7 @@ def held_out():
 
 @pytest.fixture
 def density(held_out):
-    return model_of("dpmm").scorer(OPTIONS, held_out, 4, 1)
+    return find_model("dpmm").scorer(OPTIONS, held_out, 4, 1)
 
 
 def test_empty_documents_are_left_out_and_counted(held_out, density):
@@ -75,7 +75,7 @@ def test_point_and_average_by_hand(density):
 
 def test_words_of_no_held_out_document_count_in_the_prior(density):
     """V is the vocabulary's. Red with: the words at hand for V."""
-    few = model_of("dpmm").scorer(OPTIONS, whole(documents(X[:1]), np.arange(1)), 4, 1)
+    few = find_model("dpmm").scorer(OPTIONS, whole(documents(X[:1]), np.arange(1)), 4, 1)
     assert few.words.tolist() == [0, 2]
     p = parts(4)
     assert few.point(KEY, p | {"phi": p["phi"][few.words]}) == pytest.approx(
@@ -118,7 +118,7 @@ def test_the_share_gained_is_one_of_the_perplexity_per_token(density):
 
 
 def test_going_on_from_a_state_is_exact(held_out, density):
-    again = model_of("dpmm").scorer(OPTIONS, held_out, 4, 1)
+    again = find_model("dpmm").scorer(OPTIONS, held_out, 4, 1)
     again.restore(density.arrays())
     assert again.samples == 0
     density.update(KEY, parts(1))

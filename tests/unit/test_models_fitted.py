@@ -8,7 +8,7 @@ import pytest
 from pysgrld.core.draws import select_words
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import MODELS, model_of
+from pysgrld.models.table import MODELS, find_model
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Slicing
@@ -64,29 +64,29 @@ def documents(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_sample_is_read_alike_in_both_layouts(name):
     """Red with: rows of the lowest layer for those of another; topics not padded, or words left out."""
-    run, kept = model_of(name).fitted(Run(name), 1), sample(name)
-    draw = run.draw_of(kept)
+    run, kept = find_model(name).fitted(Run(name), 1), sample(name)
+    draw = run.sample_to_draw(kept)
     for at in range(run.depth):
         k = (LAYERS if name == "dlda" else (5,))[at]
-        over = run.over_words(draw, at)
+        over = run.topics_over_words(draw, at)
         assert over.shape[0] == V
         size = (over[:, :k] ** (2 if run.signed else 1)).sum(axis=0)
         np.testing.assert_allclose(size, 1.0, rtol=1e-5)
-        np.testing.assert_array_equal(run.rows_of(kept, at), over[:, :k].T)
+        np.testing.assert_array_equal(run.topics_of_sample(kept, at), over[:, :k].T)
     words = np.array([6, 0], np.int32)
-    np.testing.assert_array_equal(run.draw_of(kept, words)["phi"], draw["phi"][words])
+    np.testing.assert_array_equal(run.sample_to_draw(kept, words)["phi"], draw["phi"][words])
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_proportions_and_scores_of_documents(name):
     """Red with: proportions of another layer; a scorer of another model."""
-    run, some = model_of(name).fitted(Run(name), 1), documents(name)
-    draw = run.draw_of(sample(name))
+    run, some = find_model(name).fitted(Run(name), 1), documents(name)
+    draw = run.sample_to_draw(sample(name))
     for at in range(run.depth):
         theta = run.proportions(draw, some, np.arange(2), at)
         assert theta.shape == (2, (LAYERS if name == "dlda" else (5,))[at])
         np.testing.assert_allclose(theta.sum(axis=1), 1.0)
-    assert run.score == model_of(name).score
+    assert run.score == find_model(name).score
     held_out = HeldOut(some, some, np.arange(2), 0)
     scorer = run.scorer(held_out)
     assert np.isfinite(scorer.point(Key(0, 0, 1), select_words(draw, scorer.words)))
@@ -95,8 +95,8 @@ def test_proportions_and_scores_of_documents(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_topics_are_matched_or_quantities_compared(name):
     """A model has the one or the other, and says why where draws are not averaged."""
-    run = model_of(name).fitted(Run(name), 1)
-    found = run.quantities(run.draw_of(sample(name)), None)
+    run = find_model(name).fitted(Run(name), 1)
+    found = run.quantities(run.sample_to_draw(sample(name)), None)
     assert (run.likeness is None) == bool(run.no_mean) == bool(found) == bool(run.titles)
     assert found.keys() <= run.titles.keys()
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import compact
-from pysgrld.models.resampled import WeightedDocuments, resampled
+from pysgrld.models.draw_resample import WeightedDocuments, draw_resample
 from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.types import Documents, Key
 
@@ -19,14 +19,14 @@ def documents(counts):
 
 def test_as_many_documents_are_taken_as_there_are():
     """Red if documents are taken without replacement, or one with weight 0 is kept."""
-    taken, weights = resampled(2000, [1, 2])
+    taken, weights = draw_resample(2000, [1, 2])
     assert weights.sum() == 2000
     assert (np.diff(weights) >= 0).all()
     assert weights.min() == 1
     assert len(np.unique(taken)) == len(taken)
     assert abs(len(taken) / 2000 - (1 - np.exp(-1))) < 0.04
-    assert resampled(2000, [1, 2])[0].tolist() == taken.tolist()
-    assert resampled(2000, [1, 3])[0].tolist() != taken.tolist()
+    assert draw_resample(2000, [1, 2])[0].tolist() == taken.tolist()
+    assert draw_resample(2000, [1, 3])[0].tolist() != taken.tolist()
 
 
 def test_tokens_count_as_often_as_their_document_was_taken():

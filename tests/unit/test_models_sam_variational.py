@@ -22,10 +22,10 @@ from pysgrld.models.sam.variational import (
     expected_proportions,
     fit,
     gamma_functions,
-    law_of,
     objective,
+    objective_parameters,
 )
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -242,7 +242,7 @@ def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_w
     along = np.zeros((2, padded_width(K)))
     along[0, :K] = 0.9, 0.1, 0.1
     mine, at = options(), np.ones((2, K))
-    fit(at, np.eye(K), along[:, :K], law_of(mine, V), 100)
+    fit(at, np.eye(K), along[:, :K], objective_parameters(mine, V), 100)
     theta = expected_proportions(mine, V, Products(gram, along))
     np.testing.assert_allclose(theta, at / at.sum(axis=1, keepdims=True), rtol=1e-3)
     np.testing.assert_allclose(theta[1], 1.0 / K, rtol=1e-5)
@@ -252,7 +252,7 @@ def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_w
 def test_proportions_that_are_fitted_do_not_mix_slowly(algo, warnings):
     """Red with: a warning about steps that a fit does not take."""
     facts = Facts(100, V, 1000, 0, lambda *_: V)
-    said = model_of("sam").remarks(
+    said = find_model("sam").remarks(
         options(algo=algo, alpha=0.1, theta_parametrisation="root"), facts
     )
     assert len(list(said)) == warnings

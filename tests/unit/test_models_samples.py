@@ -10,7 +10,7 @@ from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models import samples as slim
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.samples import as_counts, looked_up, sample_conditional, top_word_sample
+from pysgrld.models.samples import encode_counts, look_up_words, sample_conditional, top_word_sample
 from pysgrld.options.option import Facts
 from pysgrld.reading.results import Results
 from pysgrld.types import Block
@@ -33,7 +33,7 @@ def test_a_word_that_a_slim_sample_lacks_is_below_its_least_value(monkeypatch):
     monkeypatch.setattr(slim, "WORDS", 7)
     phi = np.random.default_rng(0).dirichlet(np.ones(30), 5).astype(np.float32)
     words = np.tile(np.arange(29, -1, -1), (5, 1))
-    values, censored = looked_up(top_word_sample(phi), words)
+    values, censored = look_up_words(top_word_sample(phi), words)
     true = phi[:, ::-1]
     assert (censored.sum(axis=1) == 23).all()
     np.testing.assert_array_equal(values[~censored], true[~censored])
@@ -87,7 +87,7 @@ BLOCK = Block("phi", "simplex", (3, 4), 0.1, 0, 0.0)
 def counted(cells=CELLS, topics=TOPICS, tokens=TOKENS, step=STEP):
     """Return the arrays of a sample that is kept as counts."""
     numbers = {"phi.cells": cells, "phi.topics": topics, "phi.tokens": tokens}
-    packed = {name: slim._packed(np.array(a, np.int64)) for name, a in numbers.items()}
+    packed = {name: slim._compress(np.array(a, np.int64)) for name, a in numbers.items()}
     return packed | {"phi.step": np.array(step, np.uint32)}
 
 
@@ -97,12 +97,12 @@ def test_a_law_goes_into_packed_arrays_and_back():
     assert law.key == (4, 5, (1 << 56) + 7)
     assert law.counts.rows.tolist() == [0, 2]
     assert law.counts.counts[:, :4].tolist() == [[5, 0, 0, 1], [0, 300, 0, 0]]
-    again = as_counts(law, 4, 3)
+    again = encode_counts(law, 4, 3)
     assert {n: a.tolist() for n, a in again.items()} == {
         n: a.tolist() for n, a in counted().items()
     }
-    assert [a.tolist() for a in slim.counts_in(again, 3, 4)] == [CELLS, TOPICS, TOKENS]
-    assert as_counts(law._replace(counts=law.counts._replace(factor=0.5)), 4, 3) is None
+    assert [a.tolist() for a in slim.decode_counts(again, 3, 4)] == [CELLS, TOPICS, TOKENS]
+    assert encode_counts(law._replace(counts=law.counts._replace(factor=0.5)), 4, 3) is None
 
 
 def test_counts_of_a_large_sample_take_about_a_byte_for_each_cell():
@@ -112,7 +112,7 @@ def test_counts_of_a_large_sample_take_about_a_byte_for_each_cell():
     law = slim.TopicConditional(
         slim.Key(1, 0, 9), slim.Counts(np.arange(3000, dtype=np.int32), counts, 1.0)
     )
-    sample = as_counts(law, 40, 3000)
+    sample = encode_counts(law, 40, 3000)
     assert sum(a.nbytes for a in sample.values()) < 1.2 * np.count_nonzero(counts)
     again = sample_conditional(sample, Block("phi", "simplex", (3000, 40), 0.1, 0, 0.0), 1, 0)
     full = np.zeros_like(counts)

@@ -7,7 +7,7 @@ from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.options import OPTIONS, check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.seeds import seeds_of, unknown_seeds
+from pysgrld.models.seeds import prior_seed_counts, unknown_seeds
 from pysgrld.options.common import SHARED, spelled
 from pysgrld.options.option import Facts
 from pysgrld.options.time import TIME
@@ -147,7 +147,7 @@ def test_a_weight_without_seeds_is_refused():
 def test_prior_counts_are_a_share_of_an_average_topic_split_evenly():
     """A word may seed several topics. Red with: N for N/K; not split; cells of one topic added up."""
     options = resolved({"a": ["game", "team"], "b": ["game"]}, seed_weight=0.5)
-    seeds = seeds_of(options.seed_words, options.seed_weight, options.topics, 600)
+    seeds = prior_seed_counts(options.seed_words, options.seed_weight, options.topics, 600)
     assert seeds.rows.tolist() == [0, 3]
     assert seeds.rows.dtype == np.int32
     np.testing.assert_array_equal(seeds.counts, [[50.0, 100.0, 0.0], [50.0, 0.0, 0.0]])
@@ -155,6 +155,6 @@ def test_prior_counts_are_a_share_of_an_average_topic_split_evenly():
 
 def test_seeds_of_no_weight_are_no_prior():
     none = resolved({"a": ["game"]}, seed_weight=0.0)
-    assert seeds_of(none.seed_words, none.seed_weight, none.topics, 600) is None
+    assert prior_seed_counts(none.seed_words, none.seed_weight, none.topics, 600) is None
     with pytest.raises(UsageError, match="no topic"):
         seed_words([])

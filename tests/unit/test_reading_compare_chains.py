@@ -10,7 +10,7 @@ from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, Us
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
 from pysgrld.models.samples import top_word_sample
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import (
@@ -393,7 +393,7 @@ def test_shares_are_those_of_the_documents_tokens(given):
     indptr = np.array([0, 20, 40])
     documents = Documents(indptr, np.arange(40, dtype=np.int32), np.repeat([1, 9], 20).astype("i4"))
     held_out = HeldOut(documents, documents, np.arange(2), 0)
-    completion = model_of(options.model).scorer(options, held_out, V, 1)
+    completion = find_model(options.model).scorer(options, held_out, V, 1)
     parts = {"phi": core.zeros(V, padded_width(2), "float32")}
     parts["phi"][:, :2] = np.maximum(topics.T, 1e-9)
     if "layers" in given:

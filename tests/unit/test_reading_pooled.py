@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.chain.exact import by_chain
+from pysgrld.chain.exact import split_by_chain
 from pysgrld.cli import main
 from pysgrld.corpus import store
 from pysgrld.evaluate.convergence import convergence
@@ -102,12 +102,14 @@ def test_words_have_bounds_of_the_draws_of_these_chains(pooled):
     found = pooled.word_intervals(words)
     for k in range(K):
         chains = [
-            np.stack([chain.rows_of(step, 0)[ROWS[c, k], words[k]] for step in chain.kept()])
+            np.stack(
+                [chain.topics_of_sample(step, 0)[ROWS[c, k], words[k]] for step in chain.kept()]
+            )
             for c, chain in enumerate(pooled.chains)
             if HAS[c, k]
         ]
         least = min(map(len, chains)) // 4
-        apart = np.concatenate([by_chain(each)[:, :least] for each in chains])
+        apart = np.concatenate([split_by_chain(each)[:, :least] for each in chains])
         low, high = bounds(np.concatenate(chains), convergence(apart).bulk)
         np.testing.assert_allclose(found.low[k], low, rtol=1e-6)
         np.testing.assert_allclose(found.high[k], high, rtol=1e-6)
@@ -144,7 +146,7 @@ def test_topics_are_drawn_by_the_chains_in_turn(pooled):
         for k in range(K):
             has = np.flatnonzero(HAS[:, k])
             c = has[(s + s // len(has)) % len(has)]
-            expected = pooled.chains[c].rows_of(own[c][s], 0)[ROWS[c, k]]
+            expected = pooled.chains[c].topics_of_sample(own[c][s], 0)[ROWS[c, k]]
             np.testing.assert_array_equal(phi[k], expected)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pysgrld.core import padded_width
 from pysgrld.errors import CheckpointError
-from pysgrld.models.options import as_typed
+from pysgrld.models.options import option_text
 from pysgrld.options.option import thawed
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as lazy
@@ -208,7 +208,7 @@ def test_the_docs_have_every_option_of_single_samplers():
     lines = ["| option | default | what it does |", "|---|---|---|"]
     for name, option in sampler_options(tuple(SAMPLERS)).items():
         metavar = option.metavar.replace("|", "\\|")
-        lines.append(f"| `{as_typed(name, metavar)}` | {option.shown} | {option.help} |")
+        lines.append(f"| `{option_text(name, metavar)}` | {option.shown} | {option.help} |")
     table = "\n".join(lines)
     page = Path(__file__).parents[2] / "docs" / "choosing-a-sampler.md"
     assert f"\n\n{table}\n\n" in page.read_text("utf-8"), f"write there:\n{table}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.models.choices import Choices
-from pysgrld.models.table import score_of
+from pysgrld.models.table import find_score
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of, parse_grid
 from pysgrld.search.result_files import charts, draw, html
@@ -42,7 +42,7 @@ def result(*rows, best, smallest, corpus="news"):
     plan = SearchPlan(
         ("a b.txt",), Choices({}), contenders_of(axes_of(ks, [], Choices({}))), 2, 8, None, facts
     )
-    kind = score_of("perplexity")
+    kind = find_score("perplexity")
     return SearchResult(
         Path("runs/news-search"), plan, kind, 100, rows, f"k-{best}", f"k-{smallest}"
     )

@@ -10,8 +10,8 @@ from pysgrld.models.resolve import (
     BETWEEN_LOOKS,
     BETWEEN_SAMPLES,
     Work,
-    look_spacing,
     sample_spacing,
+    score_spacing,
 )
 from pysgrld.train.loop import Every
 from pysgrld.types import Documents
@@ -39,7 +39,7 @@ def test_samples_are_rarer_in_proportion_to_what_they_cost():
 def test_looks_are_as_far_apart_as_their_visits_say(held_out):
     """Red with: the sweeps of a posterior sample for those of a look."""
     assert visits(held_out, 50) == (0 if held_out is None else 50 * 40)
-    assert look_spacing(held_out, 100.0) == visits(held_out, 50) * BETWEEN_LOOKS / 100
+    assert score_spacing(held_out, 100.0) == visits(held_out, 50) * BETWEEN_LOOKS / 100
 
 
 def test_a_clock_waits_for_the_least_iterations_and_iterations_for_no_clock():

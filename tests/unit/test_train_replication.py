@@ -71,7 +71,9 @@ def test_the_command_shows_every_topic(corpus):
     assert [topic["found"] for topic in record["topics"]] == [2, 2, 2]
     shown = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
     assert shown.stdout.count("2 of 2") == 3
-    assert "Tests with new texts gave similar numbers" in " ".join(shown.stdout.split())
+    assert "In tests, training on new texts found topics about as often" in " ".join(
+        shown.stdout.split()
+    )
     wrong = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2", "--burn-in", "9"])
     assert wrong.exit_code == 2
     assert "--replicate needs a single run" in wrong.stderr

@@ -11,7 +11,7 @@ import pytest
 
 import pysgrld
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
-from pysgrld.models.table import model_of
+from pysgrld.models.table import find_model
 from pysgrld.samplers import SAMPLERS
 
 #: Fits of each kind, two at a time.
@@ -64,7 +64,7 @@ def assert_alone_and_together_are_equal(fit):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("algo", [n for n in SAMPLERS if n not in model_of("dtm").algorithms])
+@pytest.mark.parametrize("algo", [n for n in SAMPLERS if n not in find_model("dtm").algorithms])
 def test_topics_fitted_in_two_threads_are_those_fitted_one_after_the_other(algo):
     """Red with: one scratch memory for all states of a process: other topics, or a crash (in two of
     three runs; the next test is sure).

@@ -120,7 +120,7 @@ def _deep(
     for i in range(1, len(layers)):
         upper = core.zeros(layers[i - 1], padded_width(layers[i]), "float32")
         upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
-        parts[dlda.name_of(i)] = upper
+        parts[dlda.topics_name(i)] = upper
     parts["r"][: layers[-1]] = 2.0 / layers[-1]
     local = dlda.DeepDocuments(
         layers=layers,

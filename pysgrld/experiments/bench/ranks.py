@@ -123,7 +123,7 @@ def measure_ranks(
     repeats = QUICK_REPEATS if quick else REPEATS
     sizes, times = (QUICK_SIZES, QUICK_TIMES) if quick else (SIZES, TIMES)
     total = 1 + len(sizes) + len(times)
-    hosts = comm.gather(comm.host)
+    hosts = comm.allgather(comm.host)
     latency = _messages(comm, repeats)
     rows = [row_of("messages", "an empty message to all ranks", "us", [1e6 * x for x in latency])]
     for done, size in enumerate(sizes, 1):
@@ -135,7 +135,7 @@ def measure_ranks(
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
-        comm.meet()  # Wait until every rank has the documents.
+        comm.exchange_requests()  # Wait until every rank has the documents.
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
@@ -160,7 +160,7 @@ def measure_ranks(
                     "shared": [round(cost.share(n), 3) for n in RANKS],
                 }
             )
-            if any(comm.gather(whole > LONG)):
+            if any(comm.allgather(whole > LONG)):
                 break
     tell(total, total)
     return {
@@ -204,7 +204,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
     for _ in range(repeats + 1):
         before = comm.metrics()["exchange_seconds"]
         for _ in range(MESSAGES):
-            comm.meet()
+            comm.exchange_requests()
         times.append(max(1e-9, (comm.metrics()["exchange_seconds"] - before) / MESSAGES))
     return times[1:]
 
@@ -214,9 +214,9 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
     counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
-    batch, _ = comm.ask(Minibatch(ends, none, none, words, ends[1:], 1.0))
+    batch, _ = comm.request_rows(Minibatch(ends, none, none, words, ends[1:], 1.0))
     for _ in range(repeats + 1):
-        comm.meet()
+        comm.exchange_requests()
         began = time.perf_counter()
         comm.collect(lambda _: Collected((counts,)), batch)
         times.append(1e3 * (time.perf_counter() - began))
@@ -244,9 +244,9 @@ def _iterations(
         for _ in range(2 + repeats):
             batch = chain.next_batch()
             assert batch is not None  # The stream of these minibatches never ends.
-            comm.meet()
+            comm.exchange_requests()
             before, began = comm.metrics(), time.perf_counter()
-            comm.meet(batch)
+            comm.exchange_requests(batch)
             chain.advance(batch)
             whole, now = time.perf_counter() - began, comm.metrics()
             sampling, moving, exchange = (

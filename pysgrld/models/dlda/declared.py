@@ -181,9 +181,9 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for topics, minibatches, and documents, by purpose."""
         from pysgrld.core import padded_width
-        from pysgrld.models.memory import of_topics
+        from pysgrld.models.memory import topics_memory
 
-        need = of_topics(options, facts, extent, (options.topics, *options.layers))
+        need = topics_memory(options, facts, extent, (options.topics, *options.layers))
         if SAMPLERS[options.algo].whole_corpus:
             across = sum(padded_width(width) for width in options.layers)
             need["documents between visits"] = 8 * facts.documents * across

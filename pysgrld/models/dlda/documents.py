@@ -17,7 +17,7 @@ from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import product
 from pysgrld.core.draws import Draw
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.models.seeds import seeds_of
+from pysgrld.models.seeds import prior_seed_counts
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
@@ -27,7 +27,7 @@ from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch
 HELD = 9
 
 
-def name_of(layer: int) -> str:
+def topics_name(layer: int) -> str:
     """Return the name of the topics of a layer: phi, phi2, phi3, ...
 
     Parameters
@@ -73,10 +73,10 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
         Layer 1 first; shapes (V, K_1), (K_1, K_2), ...
     """
     layers, mass = options.layers, 0.0 if options.preset else float(tokens)
-    seeds = seeds_of(options.seed_words, options.seed_weight, options.topics, tokens)
+    seeds = prior_seed_counts(options.seed_words, options.seed_weight, options.topics, tokens)
     topics = tuple(
         Block(
-            name=name_of(i),
+            name=topics_name(i),
             geometry="simplex",
             shape=shape,
             prior=eta,
@@ -102,7 +102,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     return (*topics, shapes)
 
 
-def hyper_of(options: DeepLDAOptions) -> Hyper:
+def document_hyperparameters(options: DeepLDAOptions) -> Hyper:
     """Return the hyperparameters of the documents' variables from resolved options.
 
     Parameters
@@ -175,7 +175,7 @@ class DeepDocuments(DocumentSampler):
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
         topics = topic_arguments(draw, self.layers, flat=self.flat)
-        sampled = comm.collect(lambda part: self._sampled(key, topics, part), batch)
+        sampled = comm.collect(lambda part: self._sample_documents(key, topics, part), batch)
         self._visited += 1
         *above, tables, total = sampled.sums
         assert sampled.values is not None
@@ -186,12 +186,12 @@ class DeepDocuments(DocumentSampler):
         statistics = {"phi": Counts(sampled.words, sampled.by_word[0], factor, level)}
         for i, counts in enumerate(above, 1):
             everyone = np.arange(len(counts), dtype=np.int32)
-            statistics[name_of(i)] = Counts(everyone, counts, factor, level)
+            statistics[topics_name(i)] = Counts(everyone, counts, factor, level)
         rate = float(sampled.values.sum()) * weight
         statistics["r"] = Counts(np.zeros(1, np.int32), tables, weight, level, rate)
         return statistics
 
-    def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
+    def _sample_documents(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
         """Sample the given documents; return their summed counts, and the rate q of each document.
 
         The counts are word counts by topic, topic counts of each layer, tables and tokens.
@@ -247,7 +247,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
     published = bool(options.preset)
     return DeepDocuments(
         layers=tuple(options.layers),
-        hyper=hyper_of(options),
+        hyper=document_hyperparameters(options),
         sweeps=options.sweeps,
         kept=options.kept_sweeps,
         held=min(HELD, options.sweeps - 1) if published else 0,
@@ -259,7 +259,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
 
 def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
     """Return the kernel arguments for the topics of all layers."""
-    phi = [parts[name_of(i)] for i in range(len(layers))]
+    phi = [parts[topics_name(i)] for i in range(len(layers))]
     means = [np.zeros(padded_width(k), np.float32) for k in layers]
     if flat:
         for mean, k in zip(means, layers, strict=True):
@@ -289,6 +289,6 @@ def prior_mean(parts: Draw, layers: tuple[int, ...], layer: int) -> Doubles:
     """
     mean = parts["r"][: layers[-1]].astype(np.float64)
     for i in range(len(layers) - 1, layer, -1):
-        mean = product(parts[name_of(i)][:, : layers[i]], mean)
+        mean = product(parts[topics_name(i)][:, : layers[i]], mean)
     expected: Doubles = mean / mean.sum()
     return expected

@@ -27,7 +27,13 @@ from pysgrld.evaluate.reader import (
     topics_given,
 )
 from pysgrld.models.admixture import AdmixtureFitted
-from pysgrld.models.dlda.documents import blocks, hyper_of, name_of, prior_mean, topic_arguments
+from pysgrld.models.dlda.documents import (
+    blocks,
+    document_hyperparameters,
+    prior_mean,
+    topic_arguments,
+    topics_name,
+)
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.fitted import Node, Record
 from pysgrld.models.word_order import WordOrder
@@ -61,7 +67,7 @@ class DeepReader(Reader):
         self, options: DeepLDAOptions, documents: Documents, doc_ids: Array, threads: int
     ) -> None:
         self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
-        self.layers, self.hyper = tuple(options.layers), hyper_of(options)
+        self.layers, self.hyper = tuple(options.layers), document_hyperparameters(options)
         self._wide = [padded_width(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
@@ -178,7 +184,7 @@ class DeepReader(Reader):
         theta = self._layer(self._theta, layer)
         tokens = self._layer(self._totals, 0)
         for above in range(1, layer + 1):
-            phi = parts[name_of(above)][:, : self.layers[above]]
+            phi = parts[topics_name(above)][:, : self.layers[above]]
             higher = self._layer(self._theta, above)
             tokens = higher * product(tokens / product(higher, phi.T), phi)
         theta = theta / theta.sum(axis=1, keepdims=True)
@@ -195,7 +201,7 @@ class DeepReader(Reader):
         document_numbers = np.repeat(np.arange(len(documents)), documents.lengths)
         z = np.repeat(documents.indices, documents.counts)
         for layer in range(top_layer + 1):
-            phi = parts[name_of(layer)][:, : self.layers[layer]]
+            phi = parts[topics_name(layer)][:, : self.layers[layer]]
             theta = self._layer(self._theta, layer)
             z = topics_given(z, document_numbers, phi, theta, key, self.doc_ids, layer)
         return z
@@ -295,11 +301,11 @@ class DeepFitted(AdmixtureFitted):
         parts = blocks(options, record.words, record.tokens)
         super().__init__(record, threads, parts, deep_readers(options))
 
-    def over_words(self, draw: Draw, layer: int) -> Floats:
+    def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return a layer's topics as distributions over words: Phi1 Phi2 ... Phi_l, (V, Kp)."""
         phi = draw["phi"]
         for i in range(1, layer + 1):
-            phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
+            phi = product(phi[:, : self.layers[i - 1]], draw[topics_name(i)]).astype(np.float32)
         return phi
 
     def tree(
@@ -313,14 +319,14 @@ class DeepFitted(AdmixtureFitted):
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
         best = [
-            self.first_words(self.over_words(draw, layer), words, layer, order)
+            self.first_words(self.topics_over_words(draw, layer), words, layer, order)
             for layer in range(self.depth)
         ]
 
         def node(layer: int, k: int, share: float) -> Node:
             children: tuple[Node, ...] = ()
             if layer > 0:
-                column = draw[name_of(layer)][:, k].astype(np.float64)
+                column = draw[topics_name(layer)][:, k].astype(np.float64)
                 used = np.flatnonzero(column >= ABOVE_EVEN / layers[layer - 1])
                 below = used[np.argsort(-column[used], kind="stable")]
                 children = tuple(node(layer - 1, int(j), float(column[j])) for j in below)

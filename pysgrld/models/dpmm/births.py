@@ -47,7 +47,7 @@ class Births:
 
     def __init__(self, documents: Documents, words: int, base: float, concentration: float) -> None:
         self.documents, self.words = documents, words
-        self._holders = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
+        self._owners = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
@@ -67,34 +67,34 @@ class Births:
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
-        counts = self._counted(self.documents, z, components)
+        counts = self._component_counts(self.documents, z, components)
         if birth:
-            log_odds = self._gathered(counts, d)
+            log_odds = self._join_log_odds(counts, d)
             moves = log(u) - log1p(-u) < log_odds
             moves[d] = True
         else:
             moves = z == z[d]
         moved_documents = np.flatnonzero(moves)
         subset = self.documents.take(moved_documents)
-        born = self._counted(subset, np.zeros(len(moved_documents), np.int32), 1)
+        born = self._component_counts(subset, np.zeros(len(moved_documents), np.int32), 1)
         if birth:
-            rest = counts - self._counted(subset, z[moved_documents], components)
+            rest = counts - self._component_counts(subset, z[moved_documents], components)
             if not rest[-1].all():
                 # This birth is rejected, because it empties a component, which no death could
                 # restore.
                 return z
-            elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
+            elsewhere, log_back = self._reallocate(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
-            elsewhere, log_back = self._spread(subset, rest, u=u[moved_documents])
-        without = rest + self._counted(subset, elsewhere, rest.shape[1])
+            elsewhere, log_back = self._reallocate(subset, rest, u=u[moved_documents])
+        without = rest + self._component_counts(subset, elsewhere, rest.shape[1])
         if not birth:
-            log_odds = self._gathered(without, d)
+            log_odds = self._join_log_odds(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # The chosen document always moves.
         rows = np.unique(subset.indices)  # Only words of the moved documents change their counts.
         after_birth = np.concatenate((rest, born), axis=1)
-        gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
+        gain = self._log_joint(after_birth, rows) - self._log_joint(without, rows)
         gain += log_back - float(log_forth.sum())
         # The probability 1/J of a proposal changes with the number J of components.
         gain += math.log(rest.shape[1] / (rest.shape[1] + 1))
@@ -104,12 +104,12 @@ class Births:
         moved[moved_documents] = components if birth else elsewhere
         return moved
 
-    def _counted(self, documents: Documents, z: Int32s, components: int) -> Doubles:
+    def _component_counts(self, documents: Documents, z: Int32s, components: int) -> Doubles:
         """Return each component's word counts and, in the last row, document counts, (V + 1, J)."""
         sizes = np.bincount(z, minlength=components).astype(np.float64)
         return np.vstack((count_words(documents, z, self.words, components), sizes))
 
-    def _log_law(self, counts: Doubles, rows: Int32s) -> float:
+    def _log_joint(self, counts: Doubles, rows: Int32s) -> float:
         """Return the joint log probability of allocations and words, up to a constant.
 
         c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base), with w in `rows`.
@@ -131,7 +131,7 @@ class Births:
         log_phi -= log(self.words * self.base + counts[:-1].sum(axis=0))
         return log_phi, log(counts[-1])
 
-    def _spread(
+    def _reallocate(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
         """Allocate documents of a component to other components, and return the log probability.
@@ -151,7 +151,7 @@ class Births:
             log_p[piece] = logs[np.arange(len(piece)), components[piece]]
         return components, float(log_p.sum())
 
-    def _gathered(self, counts: Doubles, d: int) -> Doubles:
+    def _join_log_odds(self, counts: Doubles, d: int) -> Doubles:
         """Return the log odds that each document joins a new component proposed at document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
@@ -163,12 +163,12 @@ class Births:
         # The last of these steps has only an expectation step, which gives the result.
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
-            inside = np.bincount(self._holders, logs, len(documents))
+            inside = np.bincount(self._owners, logs, len(documents))
             log_odds: Doubles = inside + math.log(size) - elsewhere
             if step < STEPS:
                 share = exp(-logaddexp(0.0, -log_odds))
                 size = max(float(share.sum()), np.finfo(np.float64).tiny)
-                parts = documents.counts * share[self._holders]
+                parts = documents.counts * share[self._owners]
                 words = np.bincount(documents.indices, parts, self.words)
                 phi = (self.base + words) / (self.words * self.base + words.sum())
         return log_odds

@@ -51,7 +51,13 @@ class MixtureChain(Mixture, Chain):
             )
         Chain.__init__(self, options, stream, tokens, waiting)
         Mixture.__init__(
-            self, stream.train[:], words, settings_of(options), stream.seed, stream.chain, threads
+            self,
+            stream.train[:],
+            words,
+            mixture_settings(options),
+            stream.seed,
+            stream.chain,
+            threads,
         )
         if self.sampler.whole_corpus:
             self._whole = stream.minibatch(0)
@@ -104,10 +110,10 @@ class MixtureChain(Mixture, Chain):
 
     def metrics(self) -> dict[str, float]:
         """Return metrics: numbers of components, and the concentration parameter."""
-        return numbers_of_components(self.sizes) | {"concentration": self.concentration}
+        return count_components(self.sizes) | {"concentration": self.concentration}
 
 
-def numbers_of_components(sizes: Array) -> dict[str, int]:
+def count_components(sizes: Array) -> dict[str, int]:
     """Count the components with at least one document, and the components with at least ten.
 
     Parameters
@@ -123,7 +129,7 @@ def numbers_of_components(sizes: Array) -> dict[str, int]:
     return {"components": int((sizes >= 1).sum()), "components_of_ten": int((sizes >= 10).sum())}
 
 
-def settings_of(options: MixtureOptions) -> Settings:
+def mixture_settings(options: MixtureOptions) -> Settings:
     """Return the settings of the mixture's sampler for the given options of a run.
 
     Parameters

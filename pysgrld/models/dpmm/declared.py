@@ -143,7 +143,7 @@ class MixtureModel(Model["MixtureOptions"]):
         """Raise an error for options of word priors or sticks that contradict each other."""
         if "dp-stick-step" in settings and algo not in STEPS:
             raise UsageError(f"--set dp-stick-step does not apply to --algo {algo}; leave it out")
-        if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
+        if "dp-swaps" in settings and has_unordered_components(algo, settings.get("dp-conc")):
             raise UsageError(
                 f"--set dp-swaps does not apply to --algo {algo}, because its components have "
                 "no order; leave out --set dp-swaps, or give --set dp-conc=sticks"
@@ -166,9 +166,9 @@ class MixtureModel(Model["MixtureOptions"]):
             "observed": None,
         }
         algo, conc = value["algo"], value["dp-conc"]
-        swaps = value["dp-swaps"] != "off" and not unordered(algo, conc)
+        swaps = value["dp-swaps"] != "off" and not has_unordered_components(algo, conc)
         value["dp-swaps"] = "on" if swaps else None
-        value["dp-conc"] = conc or ("ew" if unordered(algo, conc) else "sticks")
+        value["dp-conc"] = conc or ("ew" if has_unordered_components(algo, conc) else "sticks")
         if steps := STEPS.get(algo):
             value["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
@@ -208,7 +208,7 @@ class MixtureModel(Model["MixtureOptions"]):
         return MixtureScorer(held_out, options, words)
 
 
-def unordered(algo: str, concentration: str | None) -> bool:
+def has_unordered_components(algo: str, concentration: str | None) -> bool:
     """Return True if components are unordered, with Dirichlet weights instead of sticks.
 
     Parameters

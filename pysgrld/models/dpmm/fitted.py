@@ -20,7 +20,7 @@ from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import name_checkpoint_in_errors
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
-from pysgrld.models.dpmm.chain import numbers_of_components, settings_of
+from pysgrld.models.dpmm.chain import count_components, mixture_settings
 from pysgrld.models.dpmm.likelihood import responsibilities
 from pysgrld.models.dpmm.score import LOG_PREDICTIVE, MixtureScorer
 from pysgrld.models.dpmm.slice_sampling import Mixture
@@ -67,7 +67,9 @@ class MixtureFitted(Fitted):
         """
         record = self.record
         options, documents = record.options, np.arange(record.documents)
-        chain = Mixture(documents, record.words, settings_of(options), options.seed, options.chain)
+        chain = Mixture(
+            documents, record.words, mixture_settings(options), options.seed, options.chain
+        )
         with name_checkpoint_in_errors(record.place):
             chain.restore(record.step, record.arrays)
         return chain
@@ -89,17 +91,17 @@ class MixtureFitted(Fitted):
         components = max(1, len(sample["phi"]))
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
-    def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
+    def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Convert a stored sample to a draw, with the given words or with all words."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
-    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
+    def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the components of a stored sample as distributions over words, (J, V)."""
         del layer  # The model has one layer.
         return sample["phi"]
 
-    def over_words(self, draw: Draw, layer: int) -> Floats:
+    def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the components as distributions over words, (V, J)."""
         del layer  # The model has one layer.
         return draw["phi"]
@@ -166,9 +168,9 @@ class MixtureFitted(Fitted):
 
     def numbers(self) -> dict[str, int]:
         """Count the components with at least one document, and the components with at least ten."""
-        return numbers_of_components(self.mixture.sizes)
+        return count_components(self.mixture.sizes)
 
-    def beside(self) -> dict[str, Doubles]:
+    def extra_arrays(self) -> dict[str, Doubles]:
         """Return the weights of components, which an export stores next to the components."""
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
@@ -178,7 +180,7 @@ class MixtureFitted(Fitted):
         Without held-out documents, quantities that depend on documents are omitted.
         """
         w = draw["w"][:-1].astype(np.float64)
-        numbers = numbers_of_components(w * self.record.documents)
+        numbers = count_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
         # The exponential of the entropy of the weights is the number of equal components with this
         # entropy.

@@ -150,7 +150,7 @@ class Mixture:
         return np.bincount(self.z, minlength=self.components)
 
     @property
-    def occupied(self) -> int:
+    def n_occupied(self) -> int:
         """Number of components that have documents."""
         return int(np.count_nonzero(self.sizes))
 
@@ -237,7 +237,7 @@ class Mixture:
             log_rest = float((two - logaddexp(one, two)).sum())
             shape, rate = s.shape + self.components, s.rate - log_rest
         else:
-            k, d = self.occupied, len(self.doc_ids)
+            k, d = self.n_occupied, len(self.doc_ids)
             pair = np.array([[self.concentration + 1.0], [d]])
             a, b = self._gamma(np.zeros((2, 1)), pair, _BETA)
             rate = s.rate - float((a - logaddexp(a, b))[0])
@@ -507,8 +507,9 @@ class Mixture:
         check_topics("z", z, components)
         if z.min() < 0 or z.max() + 1 != components or not c > 0:
             raise CheckpointError(
-                f"the checkpoint has inconsistent components: {components} components, "
-                f"concentration {c:g}, and documents in the components {z.min()} to {z.max()}"
+                f"the checkpoint has inconsistent components: documents are in components {z.min()} "
+                f"to {z.max()} instead of 0 to {components - 1}, or the concentration {c:g} is not "
+                "positive"
             )
         self.step, self.concentration, self.z = step, c, z.copy()
         self._log_sticks = arrays["sticks.log_g"].copy()

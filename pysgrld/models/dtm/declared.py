@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import Message, UsageError
-from pysgrld.models.exact_sweeps import EXACT_SWEEPS, exact_bytes, usual_exact
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, default_exact_sweeps, exact_bytes
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
-from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
+from pysgrld.models.short_chain_number import default_max_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
@@ -42,7 +42,7 @@ _WALK = (
     "word probabilities change from slice to slice; their prior is set by --set spread=S and --set "
     "drift=S"
 )
-_STORED = "time slices can be formed only after all documents have been read"
+_STORED = "time slices are formed from all documents before training starts"
 
 
 class DynamicModel(Model["DynamicOptions"]):
@@ -114,12 +114,12 @@ class DynamicModel(Model["DynamicOptions"]):
                 )
         value["slices"] = tuple(slices)
         if value["starts"] is None:
-            value["starts"] = most_starts(value["topics"], facts.words, facts.tokens)
+            value["starts"] = default_max_starts(value["topics"], facts.words, facts.tokens)
         if value["exact-sweeps"] is None:
             need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
             draws = SAMPLERS[value["algo"]].draws and not whole_corpus
             possible = draws and not (value["preset"] or value["corpus-size"])
-            value["exact-sweeps"] = usual_exact(need, possible=possible)
+            value["exact-sweeps"] = default_exact_sweeps(need, possible=possible)
         if not whole_corpus and value["minibatch"] is None:
             cells = facts.rows * value["topics"]
             document_visits = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
@@ -210,10 +210,10 @@ class DynamicModel(Model["DynamicOptions"]):
         """Return the chains of the Gibbs refinement, which continue from a trained chain."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
-        from pysgrld.models.exact_tokens import chains_from
+        from pysgrld.models.exact_tokens import start_refinement_chains
 
         assert isinstance(chain, BlockChain)
-        return chains_from(ExactDynamic, chain, options, run_on, start=start)
+        return start_refinement_chains(ExactDynamic, chain, options, run_on, start=start)
 
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int

@@ -55,6 +55,6 @@ class ExactDynamic(ExactTokens):
             for _ in range(sweeps):
                 chain.advance()
 
-    def watched_words(self) -> Doubles:
+    def draw_monitored_words(self) -> Doubles:
         """Return a posterior draw of the probabilities of the monitored words."""
-        return self._watched_phi()
+        return self._monitored_phi()

@@ -58,7 +58,7 @@ class DynamicFitted(AdmixtureFitted):
         shares: Doubles = tokens / tokens.sum()
         return shares
 
-    def in_slices(self, draw: Draw) -> Floats:
+    def topics_by_slice(self, draw: Draw) -> Floats:
         """Return the topics over words in each time slice, (T, K, V), as a view."""
         # The rows of phi are sorted by word, then by time slice.
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])
@@ -72,7 +72,7 @@ class DynamicFitted(AdmixtureFitted):
         )
         return variances
 
-    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
+    def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics over words in a stored sample, (K, V), averaged over slices."""
         del layer  # The model has one layer.
         phi, shares = sample["phi"], self.slice_shares
@@ -81,7 +81,7 @@ class DynamicFitted(AdmixtureFitted):
             mean += share * phi[:, t :: len(shares)]
         return mean.astype(np.float32)
 
-    def over_words(self, draw: Draw, layer: int) -> Floats:
+    def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32, averaged over slices."""
         del layer  # The model has one layer.
         phi, shares = draw["phi"], self.slice_shares

@@ -6,7 +6,7 @@ phi_k ~ Dirichlet(eta),  theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 from __future__ import annotations
 
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.models.seeds import seeds_of
+from pysgrld.models.seeds import prior_seed_counts
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, usual_alpha
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.types import Block
@@ -48,7 +48,9 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
             prior=eta,
             stream=0,
             mass=mass,
-            seeds=seeds_of(options.seed_words, options.seed_weight, options.topics, tokens),
+            seeds=prior_seed_counts(
+                options.seed_words, options.seed_weight, options.topics, tokens
+            ),
             sparse=True,
             settings=options.settings,
         )

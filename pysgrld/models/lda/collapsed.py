@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw
-from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
+from pysgrld.models.token_topics import TokenTopics, alpha_evidence, resolve_alpha
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
@@ -90,7 +90,7 @@ class CollapsedDocuments(TokenTopics):
         """
         first, k = chains[0], chains[0].topics
         assert first.token_ptr is not None
-        alphas = [alpha_of(draw, c.alpha) for c, draw in zip(chains, draws, strict=True)]
+        alphas = [resolve_alpha(draw, c.alpha) for c, draw in zip(chains, draws, strict=True)]
         lanes = np.zeros((len(chains), padded_width(k)), np.float32)
         for lane, alpha in zip(lanes, alphas, strict=True):
             lane[:k] = alpha if isinstance(alpha, float) else alpha[:k]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.exact_sweeps import EXACT_SWEEPS, exact_bytes, usual_exact
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, default_exact_sweeps, exact_bytes
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
-from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
+from pysgrld.models.short_chain_number import default_max_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice
@@ -176,10 +176,10 @@ class LDAModel(Model["LDAOptions"]):
         )
         if value["exact-sweeps"] is None:
             need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
-            value["exact-sweeps"] = usual_exact(need, possible=usual)
+            value["exact-sweeps"] = default_exact_sweeps(need, possible=usual)
         if value["starts"] is None:
             usual = usual and not (value["seed-words"] or value["keep-documents"])
-            most = most_starts(value["topics"], facts.words, facts.tokens)
+            most = default_max_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = most if usual else 1
         # The value "off" becomes None, because the identity of a run omits options that are None.
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
@@ -192,9 +192,9 @@ class LDAModel(Model["LDAOptions"]):
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes for topics, minibatches, documents and, for some samplers, tokens."""
         from pysgrld.core import padded_width
-        from pysgrld.models.memory import of_topics
+        from pysgrld.models.memory import topics_memory
 
-        need = of_topics(options, facts, extent, (options.topics,))
+        need = topics_memory(options, facts, extent, (options.topics,))
         if options.algo == "cgs":
             need["counts of all words"] = (4 + 8) * facts.words * padded_width(options.topics)
         if SAMPLERS[options.algo].whole_corpus or (
@@ -273,11 +273,11 @@ class LDAModel(Model["LDAOptions"]):
     ) -> tuple[ExactChain, ...]:
         """Return collapsed-Gibbs chains that start from a minibatch chain's topics."""
         from pysgrld.chain.blocks import BlockChain
-        from pysgrld.models.exact_tokens import chains_from
+        from pysgrld.models.exact_tokens import start_refinement_chains
         from pysgrld.models.lda.exact import ExactLDA
 
         assert isinstance(chain, BlockChain)
-        return chains_from(ExactLDA, chain, options, run_on, start=start)
+        return start_refinement_chains(ExactLDA, chain, options, run_on, start=start)
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Return a scorer that predicts a part of each held-out document from the other part."""

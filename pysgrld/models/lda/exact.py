@@ -111,11 +111,11 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         del key, batch
         return self._visited
 
-    def watched_words(self) -> Doubles:
+    def draw_monitored_words(self) -> Doubles:
         """Return a draw of the monitored probabilities, given the counts of topics."""
         z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
-        mean = self._watched_phi()
+        mean = self._monitored_phi()
         counts = (np.bincount(z, minlength=k) + words * self.topics.prior)[watched.topics]
         seed = [self.seed, self.chain, self._number, self.step]
         drawn: Doubles = np.random.default_rng(seed).standard_gamma(mean * counts) / counts

@@ -60,13 +60,13 @@ class MeanFieldDocuments(DocumentSampler):
         """
         del key
         weights = sampling_weights(draw)
-        fitted = comm.collect(lambda part: self._counted(weights, part), batch)
+        fitted = comm.collect(lambda part: self._fit_and_count(weights, part), batch)
         assert fitted.words is not None
         (counts,), (tokens,) = fitted.by_word, fitted.sums
         level = batch.scale * int(tokens[0]) / self.topics
         return {"phi": Counts(fitted.words, counts, batch.scale / UNIT, level)}
 
-    def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
+    def _fit_and_count(self, weights: Floats, batch: Minibatch) -> Collected:
         """Fit documents; return expected word counts by topic, and the number of tokens."""
         documents = Documents(batch.indptr, batch.indices, batch.counts)
         _, counts = self.fit(weights, documents, want_words=True, gamma=self._gamma)

@@ -29,8 +29,8 @@ from pysgrld.models.sam.proportions import (
     Products,
     Walk,
     directions,
-    products_of,
     start,
+    topic_products,
     walk,
 )
 from pysgrld.models.sam.resolved import SphericalOptions
@@ -100,7 +100,7 @@ class SphericalDocuments(DocumentSampler):
     ) -> None:
         self.options, self.idf, self.threads = options, idf, threads
         self.prior = Prior(centre, options.kappa0, options.sigma, options.topics)
-        self.law = Walk(
+        self.walk = Walk(
             options.topics,
             options.kappa,
             options.alpha,
@@ -115,7 +115,7 @@ class SphericalDocuments(DocumentSampler):
 
     def keep(self, documents: Documents) -> None:
         """Store the proportions of the given documents from one iteration to the next."""
-        self.kept = np.full((len(documents), padded_width(self.law.topics)), -1.0)
+        self.kept = np.full((len(documents), padded_width(self.walk.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
@@ -177,17 +177,19 @@ class SphericalPotential:
         ``x`` is (V, Kp).
         """
         mine = self.documents
-        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        products, resultant = topic_products(
+            x, self.directions, mine.prior, mine.work, mine.threads
+        )
         theta = mine.kept
         if theta is None or theta[0, 0] < 0.0:
-            theta = start(products, mine.law.topics)
+            theta = start(products, mine.walk.topics)
             if mine.kept is not None:
                 mine.kept[:] = theta
                 theta = mine.kept
         result = walk(
             key,
             products,
-            mine.law,
+            mine.walk,
             float(mine.length[0]),
             self.batch.doc_ids + (part << 40),
             theta,
@@ -204,7 +206,7 @@ class SphericalPotential:
     def evaluate(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return the energy and its gradient at topics x, given the latest proportions."""
         mine = self.documents
-        products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        products = topic_products(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
 
     def _energy_gradient(

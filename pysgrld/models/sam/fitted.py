@@ -16,7 +16,7 @@ from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.models.sam.chain import IDF
 from pysgrld.models.sam.documents import blocks
-from pysgrld.models.sam.proportions import Walk, directions, products_of_draw, start, walk
+from pysgrld.models.sam.proportions import Walk, directions, draw_products, start, walk
 from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity
 from pysgrld.models.sam.variational import expected_proportions
 from pysgrld.models.samples import COMMON
@@ -112,9 +112,9 @@ class SphericalFitted(BlockFitted):
         super().__init__(record, threads, blocks(record.options, record.words, centre))
         self._work = core.Workspace()
 
-    def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
+    def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Convert a stored sample to a `Draw`, for the given words or for all words."""
-        return super().draw_of(sample, words) | self._weights()
+        return super().sample_to_draw(sample, words) | self._weights()
 
     @cached_property
     def current(self) -> Draw:
@@ -151,7 +151,7 @@ class SphericalFitted(BlockFitted):
         del layer  # The model has one layer.
         options, k = self.record.options, self.layers[0]
         vectors = directions(documents, draw[IDF].astype(np.float64))
-        products = products_of_draw(draw, vectors, k, self._work, self.threads)
+        products = draw_products(draw, vectors, k, self._work, self.threads)
         if not self.draws:
             return expected_proportions(options, self.record.words, products)
         law = Walk(k, options.kappa, options.alpha, "root", *NEW)
@@ -185,7 +185,9 @@ class SphericalFitted(BlockFitted):
         lengths = documents.lengths[:, None].astype(np.float32)
         theta: Doubles | None = None
         for step, sample in samples:
-            products = products_of_draw(self.draw_of(sample), vectors, k, self._work, self.threads)
+            products = draw_products(
+                self.sample_to_draw(sample), vectors, k, self._work, self.threads
+            )
             number = FIRST if theta is None else FURTHER
             theta = start(products, k) if theta is None else theta
             drawn = walk(

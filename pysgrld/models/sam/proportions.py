@@ -94,7 +94,7 @@ class Prior(NamedTuple):
     topics: int
 
 
-def products_of(
+def topic_products(
     x: Doubles, vectors: Directions, prior: Prior, work: core.Workspace, threads: int
 ) -> tuple[Products, float]:
     """Return inner products of topics and documents, and the norm of the topics' resultant.
@@ -124,7 +124,7 @@ def products_of(
     return Products(gram, along), math.sqrt(max(square, 1e-300))
 
 
-def products_of_draw(
+def draw_products(
     draw: Draw, vectors: Directions, topics: int, work: core.Workspace, threads: int
 ) -> Products:
     """Return inner products of a draw's topics with each other, and with documents."""

@@ -21,7 +21,7 @@ from pysgrld.errors import NumericalError
 from pysgrld.evaluate import DensityScorer, Estimate, HeldOut, Score
 from pysgrld.models.sam.chain import IDF
 from pysgrld.models.sam.documents import FIRST_STEP
-from pysgrld.models.sam.proportions import Products, Walk, directions, products_of_draw, start, walk
+from pysgrld.models.sam.proportions import Products, Walk, directions, draw_products, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.types import Array, Doubles, Int64s, Key
 
@@ -135,7 +135,7 @@ class LogPerplexity(DensityScorer):
     def _products(self, parts: Draw) -> Products:
         self._idf = parts[IDF].astype(np.float64)
         vectors = directions(self.held_out.held_out, self._idf)
-        return products_of_draw(parts, vectors, self.options.topics, self._work, self.threads)
+        return draw_products(parts, vectors, self.options.topics, self._work, self.threads)
 
     def _with_normaliser(self, logs: Doubles) -> Doubles:
         log_densities: Doubles = core.log_normaliser(len(self.words), self.options.kappa) + logs

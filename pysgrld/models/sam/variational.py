@@ -34,7 +34,7 @@ from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_positive, restore_arrays
-from pysgrld.models.sam.proportions import Prior, Products, directions, products_of, start
+from pysgrld.models.sam.proportions import Prior, Products, directions, start, topic_products
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
@@ -287,7 +287,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         shapes[mine] = block.T
 
 
-def law_of(options: SphericalOptions, words: int) -> Law:
+def objective_parameters(options: SphericalOptions, words: int) -> Law:
     """Return the model parameters of the variational objective for a vocabulary size.
 
     Parameters
@@ -305,7 +305,7 @@ def law_of(options: SphericalOptions, words: int) -> Law:
     return Law(options.kappa, options.alpha, core.bessel_ratio(words, options.sigma))
 
 
-def started(products: Products, law: Law, topics: int) -> Doubles:
+def initial_parameters(products: Products, law: Law, topics: int) -> Doubles:
     """Return initial parameters for `fit`, (n, K), from least-squares proportions."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
     shapes: Doubles = sharp * start(products, topics)[:, :topics]
@@ -314,8 +314,8 @@ def started(products: Products, law: Law, topics: int) -> Doubles:
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
     """Fit documents, and return their mean proportions, (n, K); rows sum to 1."""
-    k, law = options.topics, law_of(options, words)
-    shapes = started(products, law, k)
+    k, law = options.topics, objective_parameters(options, words)
+    shapes = initial_parameters(products, law, k)
     fit(shapes, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
     theta: Doubles = shapes / shapes.sum(axis=1, keepdims=True)
     return theta
@@ -344,8 +344,8 @@ class VariationalDocuments(DocumentSampler):
         self, options: SphericalOptions, idf: Doubles, centre: Doubles, threads: int
     ) -> None:
         self.idf, self.centre, self.threads = idf, centre, threads
-        self.law, self.passes = law_of(options, len(idf)), options.sweeps
-        pull = self.law.shrink * options.sigma
+        self.parameters, self.passes = objective_parameters(options, len(idf)), options.sweeps
+        pull = self.parameters.shrink * options.sigma
         self.prior = Prior(centre, options.kappa0, pull, options.topics)
         self.toward = core.bessel_ratio(len(idf), options.kappa0)
         self.gained = np.zeros(1)
@@ -416,14 +416,16 @@ class VariationalPotential:
         """
         del key, part, noise  # Nothing is random.
         mine, k = self.documents, self.documents.prior.topics
-        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        products, resultant = topic_products(
+            x, self.directions, mine.prior, mine.work, mine.threads
+        )
         shapes = mine.kept
         if shapes is None or shapes[0, 0] == 0.0:
-            shapes = started(products, mine.law, k)
+            shapes = initial_parameters(products, mine.parameters, k)
             if mine.kept is not None:
                 mine.kept[:] = shapes
                 shapes = mine.kept
-        fit(shapes, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
+        fit(shapes, products.gram[:k, :k], products.along[:, :k], mine.parameters, mine.passes)
         self.fitted = shapes
         return self._energy_gradient(x, products, resultant)
 
@@ -431,12 +433,12 @@ class VariationalPotential:
         """Return energy and gradient at topics x, given the last fit of documents."""
         del noise
         mine = self.documents
-        products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        products = topic_products(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products)
 
     def _energy_gradient(self, x: Doubles, products: Products, resultant: float) -> EnergyGradient:
         mine = self.documents
-        k, law, shapes = mine.prior.topics, mine.law, self.fitted.T.copy()
+        k, law, shapes = mine.prior.topics, mine.parameters, self.fitted.T.copy()
         gram, along = products.gram[:k, :k], products.along[:, :k].T.copy()
         cosines = expected_cosines(shapes, gram, along, law)
         proportions, outer = (

@@ -214,14 +214,16 @@ def _write_draws(
         for s, step in enumerate(steps):
             sample = results.read_sample(step)
             if scorer is not None:
-                draw = fitted.draw_of(sample, scorer.words)
+                draw = fitted.sample_to_draw(sample, scorer.words)
                 key = Key(results.seed, results.chain, step)
                 values[c, s] = scorer.log_probability(key, draw)
             if phi is not None:
-                rows = fitted.rows_of(sample, request.at)[order[c]]
+                rows = fitted.topics_of_sample(sample, request.at)[order[c]]
                 phi[c, s] = rows if len(words) == rows.shape[1] else rows[:, words]
             else:
-                for name, quantity in fitted.quantities(fitted.draw_of(sample), held_out).items():
+                for name, quantity in fitted.quantities(
+                    fitted.sample_to_draw(sample), held_out
+                ).items():
                     quantities[name][c, s] = quantity
             sink.check()
             tell("writing draws", c * size[1] + s + 1, size[0] * size[1])

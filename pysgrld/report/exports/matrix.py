@@ -45,7 +45,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
                 "current topics"
             )
     names = [f"topics.{request.format}", VOCABULARY]
-    names += [f"{name}.npy" for name in results.fitted.beside()] if request.format == "npy" else []
+    names += (
+        [f"{name}.npy" for name in results.fitted.extra_arrays()] if request.format == "npy" else []
+    )
     return names + ([LABELS] if results.given_names(request.at) else [])
 
 
@@ -54,13 +56,13 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"
-    extra_arrays = {name: array.astype("<f4") for name, array in fitted.beside().items()}
+    extra_arrays = {name: array.astype("<f4") for name, array in fitted.extra_arrays().items()}
     k, v = results.fitted.layers[layer], len(results.vocabulary)
     if request.draw == "all":
         steps = results.kept()
         shape: tuple[int, ...] = (len(steps), k, v)
         description = plural(len(steps), "sample")
-        rows: Iterator[Floats] = (results.rows_of(step, layer) for step in steps)
+        rows: Iterator[Floats] = (results.topics_of_sample(step, layer) for step in steps)
     else:
         shape, description = (k, v), drawn_from(results, request.draw)
         phi = results.phi(layer, None if request.draw == "mean" else fitted.current)

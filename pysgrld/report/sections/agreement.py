@@ -102,10 +102,10 @@ class Agreement(Section):
             found.append(
                 Definition(
                     "Found in n of C chains",
-                    "Number of chains in the largest set that includes the first chain and in "
-                    f"which any two chains have at least {100 * SAME:.0f} % of the topic's "
-                    "probability in common. The topic's words and shares are averages over this "
-                    "set; intervals are wider if its chains disagree.",
+                    "Number of chains that agree on the topic, including the first chain: any two "
+                    f"of them have at least {100 * SAME:.0f} % of the topic's probability in "
+                    "common. The topic's words and shares are averages over these chains; "
+                    "intervals are wider if these chains disagree.",
                 )
             )
         return [

@@ -21,7 +21,7 @@ class ComponentsInUse(Section):
         """Count the components of a sample."""
         if sample.chain == 0 and not sample.top_words:
             fitted = sample.results.fitted
-            quantities = fitted.quantities(fitted.draw_of(sample.matrices), None)
+            quantities = fitted.quantities(fitted.sample_to_draw(sample.matrices), None)
             self._iterations.append(sample.step)
             self._numbers.append(int(quantities[next(iter(fitted.titles))]))
 

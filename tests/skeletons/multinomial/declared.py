@@ -85,9 +85,9 @@ class MultinomialFamily(Model["MultinomialOptions"]):
 
     def memory(self, options: MultinomialOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count the bytes of the topic, and of a minibatch's counts."""
-        from pysgrld.models.memory import of_topics
+        from pysgrld.models.memory import topics_memory
 
-        return of_topics(options, facts, extent, (1,))
+        return topics_memory(options, facts, extent, (1,))
 
     # ---- training
 
