@@ -222,7 +222,7 @@ def from_mean(results: Results, truth: Made) -> dict[str, Any]:
         if chain is not None:
             phi, none = chain.sample()["phi"][mine], np.zeros((k, 10), bool)
             words.append((np.take_along_axis(phi, top, axis=1), none))
-            shares.append((chain.watched()["shares"][mine], none[:, 0]))
+            shares.append((chain.monitored_values()["shares"][mine], none[:, 0]))
     real = np.take_along_axis(truth.phi, top, axis=1)
     share = truth.tokens[rows].sum(axis=0) / truth.tokens[rows].sum()
     record = {}

@@ -191,7 +191,7 @@ class Communicator:
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows of the words last requested by `request_rows`, as read by the words' owners.
+        """Return the topic rows that `request_rows` last requested from the words' owners.
 
         Parameters
         ----------

@@ -172,7 +172,7 @@ class Ranks(Communicator):
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows of the words last requested by `request_rows`, read by the words' owners."""
+        """Return the topic rows that `request_rows` last requested from the words' owners."""
         request, own_words, is_other = self._last_request, self._own_words, self._is_other_rank
         theirs = read(np.delete(request.requested, self._own_rows(request.taken)))
         out = self._buffer("fetched", len(words), theirs)

@@ -67,7 +67,7 @@ def test_training_settles_sooner_where_draws_follow_whatever_it_takes():
 
 def test_draws_take_turns():
     plan = ExactPlan(begun=100, sweep=31, sweeps=31, burn_in=15, every=2)
-    assert [plan.chain_of(100 + 15 + 2 * n) for n in range(1, 9)] == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert [plan.chain_number(100 + 15 + 2 * n) for n in range(1, 9)] == [0, 1, 2, 3, 0, 1, 2, 3]
     found = split_by_chain(np.arange(10.0))
     assert found.tolist() == [[0, 4], [1, 5], [2, 6], [3, 7]]
 
@@ -191,12 +191,12 @@ def test_watched_words_are_read_a_few_rows_at_a_time(monkeypatch):
     """Red with: rows of all of them, which are K² values for each; a row of another word."""
     counts = np.random.default_rng(2).poisson(1.0, (60, 40))
     stage = LDA(3, max_iter=2, starts=1, holdout=0, exact_sweeps=4, n_jobs=1).fit(counts)._stage
-    whole = stage.chains[0].watched()["words"]
+    whole = stage.chains[0].monitored_values()["words"]
     topics, sizes = stage.chains[0].states["phi"], []
     rows = topics.rows
     monkeypatch.setattr(topics, "rows", lambda words: sizes.append(len(words)) or rows(words))
     monkeypatch.setattr(exact_tokens, "_CELLS", 3 * 4)
-    assert np.array_equal(stage.chains[0].watched()["words"], whole)
+    assert np.array_equal(stage.chains[0].monitored_values()["words"], whole)
     assert set(sizes) == {4, 2}
 
 
