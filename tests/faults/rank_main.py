@@ -34,7 +34,7 @@ def fails_to_sample():
     def sampled(self, *arguments):
         raise NumericalError("weights of a document are no numbers")
 
-    GibbsDocuments._sampled = sampled
+    GibbsDocuments._sample_documents = sampled
 
 
 def fails_to_write():

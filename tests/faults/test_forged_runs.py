@@ -284,8 +284,8 @@ def test_a_sample_of_counts_that_lacks_an_array_is_named(name, trials):
     sample = dict.fromkeys((samples.CELLS, samples.TOPICS, samples.TOKENS), empty)
     sample |= {samples.STEP: np.zeros((1, 2), np.uint32)}
     block = SimpleNamespace(shape=(0, 2))
-    assert samples.law_of(sample, block, 1, 0).counts.counts.shape[0] == 0
+    assert samples.sample_conditional(sample, block, 1, 0).counts.counts.shape[0] == 0
     del sample[name]
     with pytest.raises(CheckpointError, match="do not fit the model"):
-        samples.law_of(sample, block, 1, 0)
+        samples.sample_conditional(sample, block, 1, 0)
     trials()

@@ -62,7 +62,7 @@ def test_a_death_is_weighed_by_what_its_birth_would_gather(monkeypatch):
     seen, gathered = [], Births._join_log_odds
     monkeypatch.setattr(
         Births,
-        "_gathered",
+        "_join_log_odds",
         lambda self, there, d: (seen.append(there), gathered(self, there, d))[1],
     )
     z = np.array([0, 1, 2, 1], np.int32)

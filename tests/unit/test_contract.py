@@ -234,9 +234,9 @@ def test_a_family_is_what_the_protocol_wants(name):
     model = find_model(name)
     assert model.name == name
     assert set(model.algorithms) <= set(SAMPLERS)
-    assert issubclass(model.resolved, Resolved)
+    assert issubclass(model.options_class, Resolved)
     assert set(model.refuses) <= set(OPTIONS) - set(model.options)
-    own = {option_name(field) for field in model.resolved.__dataclass_fields__} - {"settings"}
+    own = {option_name(field) for field in model.options_class.__dataclass_fields__} - {"settings"}
     assert set(model.options) <= own <= set(OPTIONS)
 
 

@@ -65,7 +65,7 @@ def test_topics_that_are_kept_as_counts_are_drawn_again_to_the_bit(changes, tmp_
         (tmp_path / name).mkdir()
         write_corpus(tmp_path / name / "corpus.txt")
         if name == "matrices":
-            monkeypatch.setattr("pysgrld.train.run_writer.as_counts", lambda *_: None)
+            monkeypatch.setattr("pysgrld.train.run_writer.encode_counts", lambda *_: None)
         train_here(
             tmp_path / name, algo="cgs", minibatch=None, warm_up=None, sweeps=None, **changes
         )

@@ -40,7 +40,9 @@ def chain(number, read, gone=(), no_mean=None):
             raise MissingInputError("dropped")
         return {"phi": np.full((2, 12), step / 100 + number, np.float32)}
 
-    fitted = SimpleNamespace(no_mean=no_mean, exact=None, rows_of=lambda sample, at: sample["phi"])
+    fitted = SimpleNamespace(
+        no_mean=no_mean, exact=None, topics_of_sample=lambda sample, at: sample["phi"]
+    )
     results = SimpleNamespace(
         fitted=fitted,
         word_steps=lambda at: ([1, 2, 3], False),

@@ -31,7 +31,9 @@ def made(seed=0, draws=0):
 def chain(samples, rows=None, slim=False):
     """A run that has kept these samples."""
     results = SimpleNamespace(
-        fitted=SimpleNamespace(no_mean=None, exact=None, rows_of=lambda sample, at: sample["phi"]),
+        fitted=SimpleNamespace(
+            no_mean=None, exact=None, topics_of_sample=lambda sample, at: sample["phi"]
+        ),
         word_steps=lambda at: (list(range(len(samples))), slim),
         topic_sample=lambda step: {"phi": samples[step]},
         read_slim=lambda step: top_word_sample(samples[step]),

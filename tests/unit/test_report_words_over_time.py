@@ -51,7 +51,7 @@ def results_of(rng, *, these=False, documents=9, words=6, topics=3):
     return SimpleNamespace(
         these=these,
         mean={},
-        fitted=SimpleNamespace(in_slices=lambda draw: phi),
+        fitted=SimpleNamespace(topics_by_slice=lambda draw: phi),
         training_corpus=lambda: SimpleNamespace(documents=documents, take=whole.take),
         proportions=lambda some, ids: theta[ids],
         parts=(counts, whole.slices, phi, theta),
