@@ -432,7 +432,7 @@ class TopicTables(KeptModel):
 
     def _enough_draws(self) -> list[int]:
         """Return the steps of the samples from which documents are drawn; none if they are too few."""
-        steps = self._fitted().spread_over(list(self._samples), DRAWS)
+        steps = self._fitted().choose_samples(list(self._samples), DRAWS)
         return steps if len(steps) >= ENOUGH else []
 
     def _population(self, documents: Documents, groups: GroupOfEach) -> EstimatedShares:
