@@ -4,7 +4,7 @@ import numpy as np
 
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import compact
-from pysgrld.models.draw_resample import WeightedDocuments, draw_resample
+from pysgrld.models.resampled import WeightedDocuments, draw_resample
 from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.types import Documents, Key
 
