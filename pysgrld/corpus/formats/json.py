@@ -39,15 +39,15 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
         return
     context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
+    text_fields = context.wanted.text
     is_alone = b"\n" not in source.head.strip()
     for block in source.lines(context.bad):
         # An empty block stands for a line that was too long, which has been reported.
         if not block:
             batch.refuse(BadDocument(), source.line)
-        for offset, line in enumerate(block.split(b"\n")):
+        for number, line in enumerate(block.split(b"\n"), source.line + 1):
             if not line or line.isspace():
                 continue
-            number = source.line + 1 + offset
             try:
                 try:
                     record = _decoded(line.decode("utf-8"))
@@ -60,7 +60,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
                     raise BadDocument("not JSON", f"not JSON: {reason}") from None
                 if is_alone:
                     _check_is_document(record, source.label)
-                text = _text_of(record, context.wanted.text)
+                text = _text_of(record, text_fields)
                 batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
             except BadDocument as bad:
                 batch.refuse(bad, number)
