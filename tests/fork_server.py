@@ -38,12 +38,16 @@ HANGS = 200.0
 
 
 class Server:
-    """The forking process, as seen from a test."""
+    """The forking processes, as seen from a test: a small one, and one that has imported `HEAVY`.
+
+    A fork, and its end, take longer the more memory a process has: commands that need little are forks
+    of the small one. Each process starts at its first request.
+    """
 
     def __init__(self):
-        self._start()
+        self._processes, self._forks_of_heavy = {}, set()
 
-    def _start(self):
+    def _start(self, heavy):
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(sys.path),
@@ -52,8 +56,8 @@ class Server:
             "JE_ARROW_MALLOC_CONF": "background_thread:false",  # no thread may exist before a fork
             "SGMC_TEST": "1",
         }
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", __file__],
+        self._processes[heavy] = subprocess.Popen(
+            [sys.executable, "-P", __file__, *(HEAVY if heavy else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -61,19 +65,34 @@ class Server:
         )
 
     def close(self):
-        self.process.communicate()
+        for process in self._processes.values():
+            process.communicate()
 
     def ask(self, **request):
+        if "wait" in request:
+            heavy = request["wait"] in self._forks_of_heavy
+        else:
+            heavy = not NEED_HEAVY.isdisjoint(map(str, request["args"]))
+        if heavy not in self._processes:
+            self._start(heavy)
+        process = self._processes[heavy]
         try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            answer = self.process.stdout.readline()
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
             assert answer, "the server of forks has ended"
         except BaseException:  # a test that ran out of time leaves an answer behind
-            self.process.kill()
-            self._start()
+            process.kill()
+            process.communicate()
+            del self._processes[heavy]
             raise
-        return json.loads(answer)
+        answer = json.loads(answer)
+        if (
+            "wait" not in request
+        ):  # the answer is the number of a process, which may have been another's
+            note = self._forks_of_heavy.add if heavy else self._forks_of_heavy.discard
+            note(answer)
+        return answer
 
     def run(
         self,
@@ -297,12 +316,14 @@ def import_modules(package):
 
 #: What commands import when they need it, which takes seconds; none of these starts a thread.
 HEAVY = ("scipy.special", "scipy.sparse.linalg", "matplotlib.pyplot", "formulaic")
+#: Words of commands that need some of these. Others import them when they need them.
+NEED_HEAVY = frozenset(("effect", "report", "compare", "reproduce", "bench", "--by", "--along"))
 
 
 def _serve():
     import pysgrld
 
-    for name in HEAVY:
+    for name in sys.argv[1:]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     faulthandler.enable()  # shows the stacks of a child that hangs

@@ -1,5 +1,6 @@
 """Fixtures shared by tests of the command: the command itself, and runs made with it."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -120,6 +121,19 @@ def sgmc_module(tmp_path_factory):
 @pytest.fixture(scope="session")
 def bible():
     return BIBLE
+
+
+@pytest.fixture(scope="session")
+def quarter(tmp_path_factory):
+    """Every fourth chapter of the Bible, 298 documents, for what takes longer with more documents."""
+    documents, words, _, *entries = gzip.decompress(BIBLE.read_bytes()).decode().splitlines()
+    some = {str(d): n for n, d in enumerate(range(1, int(documents) + 1, 4), 1)}
+    rows = (line.partition(" ") for line in entries)
+    kept = [f"{some[d]} {count}" for d, _, count in rows if d in some]
+    path = tmp_path_factory.mktemp("quarter") / "docword.bible.txt"
+    path.write_text("\n".join([str(len(some)), words, str(len(kept)), *kept]) + "\n")
+    path.with_name("vocab.bible.txt").write_bytes(BIBLE.with_name("vocab.bible.txt").read_bytes())
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,12 @@
 """Deep LDA from the command line: layers, topics, proportions, tree, and identical bits."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.cli
 
-BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 DEEP = (
     "--layers",
     "12,6,3",
@@ -25,9 +23,9 @@ LAYERS = (12, 6, 3)
 
 
 @pytest.fixture(scope="module")
-def deep(sgmc_module):
+def deep(sgmc_module, quarter):
     sgmc_module(
-        "train", BIBLE, *DEEP, "--set", "warm-up=20", "--iterations", "60", "--out", "run", "-q"
+        "train", quarter, *DEEP, "--set", "warm-up=20", "--iterations", "60", "--out", "run", "-q"
     )
     return sgmc_module
 
@@ -112,13 +110,13 @@ def test_the_tree_has_edges_three_times_above_an_even_split(deep):
     deep("topics", "run", "--tree", "--layer", "2", code=2)
 
 
-def test_proportions_of_every_layer(deep):
+def test_proportions_of_every_layer(deep, quarter):
     for layer, topics in enumerate(LAYERS, 1):
-        deep("infer", "run", BIBLE, "-o", f"t{layer}.npy", "--layer", layer, "-q")
+        deep("infer", "run", quarter, "-o", f"t{layer}.npy", "--layer", layer, "-q")
         theta = np.load(deep.folder / f"t{layer}.npy")
-        assert theta.shape == (1189, topics)
+        assert theta.shape == (298, topics)
         np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-5)
-    assert deep("infer", "run", BIBLE, "--layer", "4", code=2).stderr.count("\n") == 1
+    assert deep("infer", "run", quarter, "--layer", "4", code=2).stderr.count("\n") == 1
 
 
 def test_a_document_without_known_words_gets_the_prior(deep):
@@ -137,14 +135,14 @@ def test_a_document_without_known_words_gets_the_prior(deep):
     # by day tests/unit/test_contract.py stores the chains of the others
     ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("tlasgr", "smld")), "gibbs"],
 )
-def test_threads_and_a_resume_change_nothing(sgmc, algo):
+def test_threads_and_a_resume_change_nothing(sgmc, quarter, algo):
     """Red with: totals of full-batch documents left out of the checkpoint; M of tlasgr likewise."""
     options = ["--layers", "10,5", "--algo", algo, "--set", "burn-in=4", "--seed", "3"]
     if algo != "gibbs":
         options += ["--minibatch", "150", "--sweeps", "4", "--set", "warm-up=5"]
     if algo.startswith("tl"):
         options += ["--set", "warm-up=0"]
-    train = ("train", BIBLE, *options, "-q", "--iterations")
+    train = ("train", quarter, *options, "-q", "--iterations")
     sgmc(*train, 12, "--threads", "1", "--out", "one")
     sgmc(*train, 12, "--threads", "3", "--out", "three")
     for stop in (5, 9):  # at the end of the warm-up, and after it
@@ -157,10 +155,10 @@ def test_threads_and_a_resume_change_nothing(sgmc, algo):
     assert len({f["perplexity"] for f in figures}) == 1
 
 
-def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
+def test_a_killed_run_goes_on_to_the_same_topics(sgmc, quarter):
     train = (
         "train",
-        BIBLE,
+        quarter,
         *DEEP,
         "--set",
         "warm-up=20",
@@ -239,11 +237,11 @@ def test_a_corpus_of_one_word_is_learned(sgmc):
 
 
 @pytest.mark.parametrize("link", ["binary", pytest.param("real", marks=pytest.mark.nightly)])
-def test_links_of_other_data_train_resume_and_infer(sgmc, link):
-    train = ("train", BIBLE, *DEEP, "--set", "warm-up=10", "--link", link, "-q", "--iterations")
+def test_links_of_other_data_train_resume_and_infer(sgmc, quarter, link):
+    train = ("train", quarter, *DEEP, "--set", "warm-up=10", "--link", link, "-q", "--iterations")
     sgmc(*train, 25, "--out", "whole")
     sgmc(*train, 12, "--out", "parts")
     sgmc(*train, 25, "--out", "parts")
     assert exported(sgmc, "whole").tobytes() == exported(sgmc, "parts").tobytes()
-    sgmc("infer", "whole", BIBLE, "-o", "t.npy", "-q")
+    sgmc("infer", "whole", quarter, "-o", "t.npy", "-q")
     assert np.isfinite(np.load(sgmc.folder / "t.npy")).all()
