@@ -311,11 +311,11 @@ def test_a_chain_does_not_depend_on_the_others():
 def test_noise_is_normal_and_its_pieces_do_not_show(monkeypatch):
     """Red with: the same uniforms for radius and angle; one piece's noise for all."""
     whole = Noise(7, 3, 5)
-    z = np.array([whole.at(t)[0] for t in range(3000)])
-    u = np.array([whole.at(t)[1] for t in range(3000)])
+    z = np.array([whole.draw(t)[0] for t in range(3000)])
+    u = np.array([whole.draw(t)[1] for t in range(3000)])
     monkeypatch.setattr(Noise, "PIECE", 100)
     pieces = Noise(7, 3, 5)
-    np.testing.assert_array_equal(z, [pieces.at(t)[0] for t in range(3000)])
+    np.testing.assert_array_equal(z, [pieces.draw(t)[0] for t in range(3000)])
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-5
     assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-5
     for i, j in ((0, 1), (0, 2), (1, 2)):
