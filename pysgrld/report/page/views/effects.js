@@ -23,7 +23,7 @@ function effectTable({ first, second, topics }) {
   const row = ([id, a, b, , , mean, low, high, surely]) => h("tr", hued(byId.get(id)), rowHead(topicLink(byId.get(id))),
     numeral(predicted(a, b - mean)), numeral(predicted(b, a + mean)), wideCell(whisker({ mean, low, high }, ends)),
     numeral(surely ? bold(points(mean)) : points(mean)), faint(isThere(low) && `${points(low)} to ${points(high)}`), faint(["surely less", "", "surely more"][surely + 1]));
-  const head = [colHead(TOPIC), colHead(short(first, 16), "figure"), colHead(short(second, 16), "figure"), colHead("difference, % of a document", null, 4)];
+  const head = [colHead(TOPIC), colHead(short(first, 16), "figure"), colHead(short(second, 16), "figure"), colHead("difference, percentage points", null, 4)];
   return h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "effects" }, table("effects", head, rows.map(row)));
 }
 
