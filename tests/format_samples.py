@@ -254,6 +254,8 @@ SAMPLES = {
     "Cochrane plain text": b"Record #1 of 2\nID: CN-1\n",
     "Ovid plain text": b"<1>\nUnique Identifier\n  11\n",
     "ProQuest plain text": b"_" * 60 + b"\n\nReport Information from ProQuest\n",
+    "a file of settings (.ini, .toml)": b'# a\n[[doc]]\ntext = "mice"\n',
+    "serialised PHP": b'a:1:{s:4:"text";s:4:"mice";}\n',
     "a LaTeX or PostScript document": b"\\documentclass{article}\n",
     "subtitles (.srt, .vtt, .ass, .sbv, .lrc)": b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n",
     **{

@@ -96,7 +96,7 @@ def advance(chain, steps):
 def now(chain):
     """All rows as of now, (V, K): a copy where they are lazy."""
     state = chain.states["phi"]
-    g = state.current(chain.key)[0] if lazy(chain) else state.g
+    g = state.current_rows_and_sums(chain.key)[0] if lazy(chain) else state.g
     return g[:, : chain.topics.shape[1]].astype(np.float64)
 
 
@@ -207,8 +207,8 @@ def test_a_look_at_some_rows_is_what_a_look_at_all_gives_them(never_dense):
     chain = advance(chain_of("on", k=40), 9)
     some = np.array([1, 3, 5], np.int32)
     state, key = chain.states["phi"], chain.key._replace(step=9)
-    few, _ = state.current(key, some)
-    assert few.tobytes() == state.current(key)[0][some].tobytes()
+    few, _ = state.current_rows_and_sums(key, some)
+    assert few.tobytes() == state.current_rows_and_sums(key)[0][some].tobytes()
 
 
 def test_all_topics_as_of_now_are_normalised_by_their_own_sums(never_dense):

@@ -25,7 +25,7 @@ def covered(repeats: int, seed: int, *, widened: bool) -> float:
     phi, x = counts(repeats, seed)
     lda = LDA(
         2, alpha=0.1, eta=0.1, exact_sweeps=500, keep_samples=100, holdout=0, max_iter=60,
-        random_state=seed, n_jobs=1, starts=1,
+        random_state=seed, n_jobs=1, starts=8,
     ).fit(x)  # fmt: skip
     fitted = lda._fitted()
     draws = np.stack(

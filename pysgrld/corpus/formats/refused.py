@@ -141,11 +141,6 @@ REFUSED = (
         "write it with write.csv",
     ),
     (
-        rb"\s*(?:_{20,}\s+)?(?:Report Information from ProQuest\b|Document 1 of [0-9]+[ \t]*\r?\n)",
-        "ProQuest plain text",
-        _AS_RIS,
-    ),
-    (
         rb"(?:[#;][^\n]*\n|\s)*+\[\[?[\w.-]+\]\]?[ \t]*\r?\n(?:[#;][^\n]*\n|\s)*+[\w.-]+[ \t]*=",
         "a file of settings (.ini, .toml)",
         _AS_TEXTS,
@@ -161,7 +156,12 @@ REFUSED = (
         "YAML",
         "convert it to JSON lines",
     ),
-    (rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b", "ProQuest plain text", _AS_RIS),
+    (
+        rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b"
+        rb"|\s*(?:_{20,}\s+)?(?:Report Information from ProQuest\b|Document 1 of [0-9]+[ \t]*\r?\n)",
+        "ProQuest plain text",
+        _AS_RIS,
+    ),
     (
         rb"(?:\s|%[^\n]*\n)*\\(?:documentclass|begin|section|chapter|maketitle)\b|%!PS",
         "a LaTeX or PostScript document",

@@ -310,7 +310,7 @@ def _geodesic(k: int, v: int, repeats: int) -> list[float]:
     """Time geodesic steps of all topics, with a zero gradient, which takes almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
-    flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
+    flat: Any = SimpleNamespace(evaluate=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
     flat.sample_and_evaluate = lambda key, part, x, **_: flat.evaluate(x)
     return nanoseconds(lambda t: state.step(Key(1, 0, t), flat, 1e-4), v * k, repeats)
 
