@@ -100,7 +100,10 @@ class Score:
             A line of ``metrics.jsonl``.
         """
         values = [record.get(key) for key in (self.name, self.error, self.unigram)]
-        now, error, before = (math.nan if value is None else float(value) for value in values)
+        # A damaged record may have values that are no numbers.
+        now, error, before = (
+            value if isinstance(value, int | float) else math.nan for value in values
+        )
         is_known = self.name == "perplexity" and error <= _ROUGH * now
         if not (is_known and now >= (1 - EVEN) * before):
             return ""

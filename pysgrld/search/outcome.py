@@ -259,7 +259,7 @@ def result_of(
             apart = worse_by(standing, float(max(scores)), float(min(scores)))
         seconds, memory = 0.0, 0
         for results in chains:
-            with contextlib.suppress(SgmcError, ValueError):
+            with contextlib.suppress(SgmcError, ValueError, TypeError, KeyError, OverflowError):
                 *_, last = results.run.read_metrics(_END)
                 seconds += float(last["train_seconds"])
                 memory = max(memory, int(last["rss_bytes"]))

@@ -117,3 +117,11 @@ def test_topics_that_predict_no_better_than_counts_are_reported():
     assert "no better than word frequencies alone (perplexity 1,795" in PERPLEXITY.remark(record)
     for better in ({"perplexity": 1700.0}, {"perplexity_se": 300.0}, {"unigram_perplexity": None}):
         assert not PERPLEXITY.remark(record | better)
+
+
+@pytest.mark.parametrize("key", ["perplexity", "perplexity_se", "unigram_perplexity"])
+@pytest.mark.parametrize("value", [["x", None], {}, "x", None])
+def test_a_record_whose_score_is_no_number_has_no_remark(key, value):
+    """Red with: float of a list, which ended `topics` with 70 for a forged record."""
+    record = {"perplexity": 1795.0, "perplexity_se": 20.0, "unigram_perplexity": 1800.0}
+    assert not PERPLEXITY.remark(record | {key: value})
