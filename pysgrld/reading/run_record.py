@@ -186,7 +186,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
 def check_shapes(
     parts: Mapping[str, Array], shapes: Mapping[str, tuple[int, int]], place: str
 ) -> None:
-    """Check that a stored sample has all matrices of its model, with the right shapes.
+    """Check that a stored sample has all matrices of its model, with the right shapes and types.
 
     Parameters
     ----------
@@ -199,7 +199,8 @@ def check_shapes(
     Raises
     ------
     CheckpointError
-        If an array is missing or has another shape; the message names the first such array.
+        If an array is missing or has another shape or type (integers for ``words``, else
+        float32); the message names the first such array.
     """
     for name, model_shape in shapes.items():
         if name not in parts:
@@ -209,6 +210,8 @@ def check_shapes(
                 " x ".join(map(str, shape)) for shape in (parts[name].shape, model_shape)
             )
             problem = f"array {name!r} has the shape {actual}, but the model needs {due}"
+        elif (parts[name].dtype == np.float32) == (name == "words"):
+            problem = f"array {name!r} has the wrong type {parts[name].dtype}"
         else:
             continue
         raise CheckpointError(f"{place}: {problem}; delete the file to continue without it")
@@ -302,7 +305,10 @@ def in_slices(
     CheckpointError
         If the stored slices do not match the documents, or the number of slices.
     """
-    slices = np.array(stored.provenance.get("slices") or (), np.int32)
+    try:
+        slices = np.array(stored.provenance.get("slices") or (), np.int32)
+    except (OverflowError, TypeError, ValueError):  # no numbers of slices
+        slices = np.empty(0, np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
         raise CheckpointError(
             f"{run.path / 'holdout'}: has no time slices of the held-out documents; delete the "

@@ -1,6 +1,8 @@
 """Files beside the checkpoints that readers go by: compared with the record, made again by a start."""
 
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ from faults_runs import Silent, train_here, write_corpus
 
 from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.reading.results import Results
+from pysgrld.reading.run_record import check_shapes, in_slices
 from pysgrld.reading.score import held_out_of, score
+from pysgrld.types import Documents
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +75,21 @@ def test_scores_of_documents_that_were_trained_on_are_warned_of(run, tmp_path, t
     held_out_of(Results(run, 1), str(path), 0.8, 0, tmp_path / "scratch", told)
     warned = [line for line in told.lines if "the run was trained on these documents" in line]
     assert len(warned) == trained_on
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("w", np.uint8), ("phi", np.uint32), ("words", np.float32)]
+)
+def test_a_sample_with_a_wrong_type_is_refused(name, dtype):
+    """Red with: shapes alone, after which a forged sample ended `report` with 70."""
+    with pytest.raises(CheckpointError, match=f"array '{name}' has the wrong type"):
+        check_shapes({name: np.zeros((2, 3), dtype)}, {name: (2, 3)}, "sample")
+
+
+@pytest.mark.parametrize("slices", [[0, 1 << 40], ["x", 0], [[0], 1], [0, None], [0]])
+def test_slices_that_are_no_numbers_of_slices_are_refused(slices):
+    """Red with: an array of them, which ended `eval` and `diagnose` with 70."""
+    parts = [Documents(np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int32))]
+    stored = SimpleNamespace(provenance={"slices": slices})
+    with pytest.raises(CheckpointError, match="has no time slices"):
+        in_slices(SimpleNamespace(path=Path("run")), parts, stored, 2)
