@@ -177,7 +177,7 @@ void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token
                   Csr const& documents, std::int32_t topics);
 
 /// An uninitialised matrix in memory of the workspace, which gets the memory back when Python
-/// releases the array. Rows start on cache lines if the stride is one of `padded`.
+/// releases the array. Rows start on cache lines if the stride is one of `padded_width`.
 template <class T>
 Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
   values_of({rows, stride}, sizeof(T));

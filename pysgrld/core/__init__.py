@@ -31,7 +31,7 @@ else:
             "package; run Python in another folder, or compile the source with: pip install -e ."
         ) from None
 
-__all__ = ["check_lengths", "core", "padded"]
+__all__ = ["check_lengths", "core", "padded_width"]
 
 if os.environ.get("SGMC_ISA"):
     try:

@@ -14,6 +14,7 @@ from pysgrld.chain.posterior import SUMS, read_running_averages
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import WEIGHTS, Draw, draw_to_matrices, matrices_to_draw
 from pysgrld.core.restore import Form, check_prior, name_checkpoint_in_errors
+from pysgrld.errors import CheckpointError
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
 from pysgrld.models.samples import COUNTED, TOKENS, sample_conditional
@@ -104,8 +105,8 @@ class BlockFitted(Fitted):
         block, options = self.blocks[0], self.record.options
         if ETA_BLOCK in sample:
             block = block._replace(prior=float(sample[ETA_BLOCK].flat[0]))
-        law = sample_conditional(sample, block, options.seed, options.chain)
-        phi = draw_to_matrices({block.name: draw(law, block, self.threads)}, (block,))
+        conditional = sample_conditional(sample, block, options.seed, options.chain)
+        phi = draw_to_matrices({block.name: draw(conditional, block, self.threads)}, (block,))
         return {name: part for name, part in sample.items() if name not in COUNTED} | phi
 
     @cached_property
@@ -127,6 +128,10 @@ class BlockFitted(Fitted):
                 draw[WEIGHTS] = weights
             is_copied = self.record.is_copied(f"{name}.g")
             draw[name] = state.final_rows(key) if is_copied else state.current_rows(key)
+            if not np.isfinite(draw[name].sum(dtype=np.float64)):
+                raise CheckpointError(
+                    f"{self.record.place}: arrays '{name}.*' of the checkpoint have infinite values"
+                )
         return draw
 
     @cached_property

@@ -86,14 +86,16 @@ TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 _ABOVE = 0.5
 
 
-def encode_counts(law: TopicConditional, topics: int, words: int) -> dict[str, Array] | None:
+def encode_counts(
+    conditional: TopicConditional, topics: int, words: int
+) -> dict[str, Array] | None:
     """Encode a sample of topics by the token counts from which the topics were drawn.
 
     Return None if the counts are not whole numbers.
 
     Parameters
     ----------
-    law : TopicLaw
+    conditional : TopicConditional
     topics, words : int
         K and V.
 
@@ -102,18 +104,20 @@ def encode_counts(law: TopicConditional, topics: int, words: int) -> dict[str, A
     dict of (1, n) unsigned integers, or None
         Packed counts, and the step; or None if seed words have counts that are not whole numbers.
     """
-    if law.counts.factor != 1.0:
+    if conditional.counts.factor != 1.0:
         return None
-    counts = np.ascontiguousarray(law.counts.counts[:, :topics])
+    counts = np.ascontiguousarray(conditional.counts.counts[:, :topics])
     places = np.flatnonzero(counts != 0)
     begin = np.arange(len(counts) + 1) * topics
     used = np.diff(np.searchsorted(places, begin))
     cells = np.zeros(words, np.int64)
-    cells[law.counts.rows] = used
+    cells[conditional.counts.rows] = used
     columns = places - np.repeat(begin[:-1], used)
     arrays = {CELLS: cells, TOPICS: columns, TOKENS: counts.ravel()[places]}
     packed = {name: _compress(numbers) for name, numbers in arrays.items()}
-    return packed | {STEP: np.array([[law.key.step & _LOW, law.key.step >> 32]], np.uint32)}
+    return packed | {
+        STEP: np.array([[conditional.key.step & _LOW, conditional.key.step >> 32]], np.uint32)
+    }
 
 
 def _compress(numbers: Array) -> Array:
@@ -194,7 +198,7 @@ def sample_conditional(
 
     Returns
     -------
-    TopicLaw
+    TopicConditional
 
     Raises
     ------

@@ -53,8 +53,7 @@ _OTHERS = frozenset({"seed", "chain-id"})
 _CHOSEN = ("lazy", "sample-every")
 
 
-#: Type of a function that is called with each compared sample. Its arguments are the iteration and
-#: the matrices that `Results.topic_sample` returns.
+#: Function that is called with the iteration of each compared sample, and with its matrices.
 Visit = Callable[[int, Mapping[str, Array]], None]
 
 
@@ -534,9 +533,8 @@ def _follow(
             draws.counted()
     for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
         if not draws.slim:
-            probability[i] = chain.fitted.topics_of_sample(sample, layer_index)[
-                rows[:, None], words
-            ]
+            topics = chain.fitted.topics_of_sample(sample, layer_index)
+            probability[i] = topics[rows[:, None], words]
         if average is not None:
             wide = chain.for_population(steps[i], sample)
             average.add(chain.fitted.topics_of_sample(wide, layer_index))

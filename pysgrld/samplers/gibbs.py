@@ -55,12 +55,12 @@ class Conjugate(RowsOrLogs):
         self.step_with_kernel(core.simplex_scir, key, statistics, h=math.inf)
 
 
-def draw(law: TopicConditional, block: Block, threads: int) -> Floats:
+def draw(conditional: TopicConditional, block: Block, threads: int) -> Floats:
     """Draw all topics from their conditional distribution Dirichlet(eta + n_k).
 
     Parameters
     ----------
-    law : TopicLaw
+    conditional : TopicConditional
     block : Block
         The topics; their prior eta is at least `FLOAT_ETA`.
     threads : int
@@ -73,7 +73,7 @@ def draw(law: TopicConditional, block: Block, threads: int) -> Floats:
     v, across = block.shape[0], padded_width(block.shape[1])
     g = core.zeros(v, across, "float32")
     state = Conjugate(block, threads, g=g, sums=np.zeros(across))
-    state.step(law.key, law.counts, math.inf)
+    state.step(conditional.key, conditional.counts, math.inf)
     return state.rows()
 
 
@@ -90,8 +90,12 @@ class Mean(Rows):
 
     def draw_rows(self, key: Key) -> Floats:
         """Draw all topics from their conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
-        law = self.topic_conditional(key)
-        return self._draw_logarithms(key) if law is None else draw(law, self.block, self.threads)
+        conditional = self.topic_conditional(key)
+        return (
+            self._draw_logarithms(key)
+            if conditional is None
+            else draw(conditional, self.block, self.threads)
+        )
 
     def _draw_logarithms(self, key: Key) -> Floats:
         v, k = self.block.shape

@@ -258,8 +258,8 @@ class RunWriter:
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
     """Convert a sample to its stored form, with topics as token counts if possible."""
-    law = chain.topic_conditional()
-    counts = law and encode_counts(law, *sample[PHI].shape)
+    conditional = chain.topic_conditional()
+    counts = conditional and encode_counts(conditional, *sample[PHI].shape)
     if counts is None:
         return sample
     return {name: part for name, part in sample.items() if name != PHI} | counts

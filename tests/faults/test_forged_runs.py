@@ -155,6 +155,20 @@ def test_a_value_outside_the_range_of_its_array_is_named(copied, name, value, tr
 
 
 @pytest.mark.row(78)
+def test_topics_that_are_infinite_are_named(copied, trials):
+    """Red with: word probabilities of a checkpoint not looked at (70 by orders of words)."""
+
+    def put(arrays):
+        arrays["phi.sums"][0] = 1e-310
+
+    forge_state(copied, put)
+    message = r"run/checkpoints/step-\d+: arrays 'phi.\*' of the checkpoint have infinite"
+    with pytest.raises(CheckpointError, match=message):
+        assert Results(copied / "run", 1).fitted.current
+    trials()
+
+
+@pytest.mark.row(78)
 def test_a_record_of_reading_of_another_type_is_named(copied, trials):
     """Red with: a header that is checked without its provenance (70, a bug in sgmc)."""
     path = copied / "run/corpus/meta.json"

@@ -236,6 +236,8 @@ def test_the_address_keeps_the_view(opened):
     it.page.get_by_role("combobox", name="order").select_option("share")
     it.page.wait_for_function("location.hash.includes('share')")
     address = it.page.evaluate("location.href")
+    assert "level=2" in address
+    assert "lambda=0.2" in address
     other = opened("plain")
     other.page.goto(address.replace("#overview", "#topic/2"))
     other.page.reload()
@@ -245,6 +247,16 @@ def test_the_address_keeps_the_view(opened):
     expect = importlib.import_module("playwright.sync_api").expect
     expect(other.page.get_by_role("combobox", name="letters on the map")).to_have_value("2")
     expect(other.page.get_by_role("combobox", name="order")).to_have_value("share")
+
+
+def test_an_address_keeps_its_choices_while_another_page_is_made(opened):
+    """Red with: a page that writes its own choices into an address that has changed meanwhile."""
+    it = opened("plain")
+    address = "#topic/2?lambda=0.2"
+    render = "(to) => { dispatchEvent(new Event('named')); location.hash = to; }"
+    it.page.evaluate(render, address)
+    it.page.wait_for_selector('body[data-ready="#topic/2"]')
+    assert it.page.evaluate("location.hash") == address
 
 
 def test_heads_of_values_stand_over_their_squares(opened):

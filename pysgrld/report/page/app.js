@@ -19,20 +19,22 @@ async function render() {
   const mine = ++turn;
   const { page, rest, view } = address();
   if (view) readView(view);
+  const place = placeOf(location.hash);
   const { make, name } = PAGES.get(page) ?? {};
   const made = make ? await make(rest) : nothing(`This report has no page “${shown(page)}”.`);
-  if (mine !== turn) return;
+  // An address that has changed meanwhile has its own hashchange, which is still queued.
+  if (mine !== turn || place !== placeOf(location.hash)) return;
   show(made);
   document.title = made.title === report.title ? shown(report.title) : `${shown(made.title)} · ${shown(report.title)}`;
   for (const link of nav.children) link.toggleAttribute("aria-current", link.dataset.page === name);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.activeElement === document.body && current) main.focus({ preventScroll: true });
-  scrollTo(0, back ? scrolls.get(placeOf(location.hash)) ?? 0 : 0);
+  scrollTo(0, back ? scrolls.get(place) ?? 0 : 0);
   if (!back) main.querySelector(".sought")?.scrollIntoView();
   history.replaceState({ seen: true }, "");
   current = made;
   back = false;
-  document.body.dataset.ready = placeOf(location.hash) || "#";
+  document.body.dataset.ready = place || "#";
   keepView();
 }
 
