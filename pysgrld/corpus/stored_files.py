@@ -277,14 +277,15 @@ def with_files(
     folders = [record for record in inputs if isinstance(record.get("files"), int)]
     if not folders:
         return whole
-    inputs_part, lines = parts.get(INPUTS), list[bytes]()
-    with contextlib.suppress(OSError):
+    inputs_part, files = parts.get(INPUTS), iter(list[dict[str, Any]]())
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         written = read_small(corpus / INPUTS, _LONGEST, links=True)
         if isinstance(inputs_part, dict) and hashlib.sha256(written).hexdigest() == inputs_part.get(
             "sha256"
         ):
-            lines = written.splitlines()
-    files = map(json.loads, lines)
+            records = list(map(json.loads, written.splitlines()))
+            if all(isinstance(record, dict) for record in records):
+                files = iter(records)
     for record in folders:
         record["files"] = list(islice(files, max(record["files"], 0)))
     return whole

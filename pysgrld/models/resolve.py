@@ -157,6 +157,11 @@ def restore_options(values: Mapping[str, Any]) -> Resolved:
     return resolved
 
 
+def has_step_sizes(options: Resolved) -> bool:
+    """Return True if training makes steps on minibatches, so that ``step-size`` has a value."""
+    return not SAMPLERS[options.algo].whole_corpus
+
+
 #: Minimum time of training, divided by the time of posterior samples. Samples thus take at most
 #: 1/11 of the total.
 BETWEEN_SAMPLES = 10

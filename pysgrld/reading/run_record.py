@@ -18,10 +18,10 @@ from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
-from pysgrld.models.resolve import restore_options
+from pysgrld.models.resolve import has_step_sizes, restore_options
 from pysgrld.models.samples import COUNTED
 from pysgrld.models.table import MODELS, find_model
-from pysgrld.options.option import Resolved, option_name
+from pysgrld.options.option import Resolved, Steps, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
 from pysgrld.run.schema import NATURAL, fits, misfit, shortened
@@ -96,6 +96,8 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         for field, hint in get_type_hints(type(record)).items():
             if field != "settings":
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
+    if has_step_sizes(resolved):
+        checked["option step-size"] = resolved.step_size, Steps
     parent = run.config.get("parent")
     problem = (
         misfit(corpus, _CORPUS, "corpus")

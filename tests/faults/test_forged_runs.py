@@ -90,6 +90,7 @@ def forge_config(folder, change):
             lambda c: c["options"].update({"step-size": [0.1, 0, 0.5]}),
             "option step-size is [0.1, 0",
         ),
+        (lambda c: c["options"].pop("step-size"), "option step-size is None"),
     ],
 )
 def test_a_value_of_another_type_in_the_record_is_named(copied, change, message, trials):

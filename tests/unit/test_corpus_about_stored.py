@@ -157,6 +157,15 @@ FORGED = {
     "other columns": lambda path: _rewritten(
         path, lambda name, data: data.replace(b'"file": "c', b'"file": "../c')
     ),
+    "columns without names": lambda path: _rewritten(
+        path, lambda name, data: data.replace(b'"name": ', b'"namex": ')
+    ),
+    "another kind": lambda path: _rewritten(
+        path, lambda name, data: data.replace(b'"kind": "category"', b'"kind": "integers"')
+    ),
+    "another number": lambda path: _rewritten(
+        path, lambda name, data: data.replace(b'"missing": 0', b'"missing": []')
+    ),
 }
 
 

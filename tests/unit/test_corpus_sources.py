@@ -214,6 +214,18 @@ def test_a_corpus_whose_list_of_files_is_damaged_stands_for_none(of_files, tmp_p
     assert contents(found) == set()
 
 
+@pytest.mark.parametrize("data", [b"{\n", b"[]\n" * 20, b"[" * 100_000, b"\xff\n"])
+def test_a_forged_list_of_files_stands_for_none(of_files, tmp_path, data):
+    """With a digest that agrees. Red with: errors of the JSON module (70)."""
+    (of_files.path / "inputs.jsonl").write_bytes(data)
+    meta = json.loads((of_files.path / "meta.json").read_text())
+    meta["parts"]["inputs.jsonl"] = {"sha256": hashlib.sha256(data).hexdigest()}
+    (of_files.path / "meta.json").write_text(json.dumps(meta))
+    found = Corpus.open(of_files.path).provenance
+    assert not stands(found, tmp_path / "texts")
+    assert contents(found) == set()
+
+
 def test_a_header_that_lists_files_itself_is_read(of_files, tmp_path):
     """Red with: files of 0.1.0, which had no list of them, looked for in one."""
     meta = json.loads((of_files.path / "meta.json").read_text())

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,22 @@ from pysgrld.corpus.about.scalars import iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
 from pysgrld.corpus.vectors import TOGETHER, Vector, between, changed, members, stamp_of
+from pysgrld.run.schema import NATURAL, Each, Schema, misfit
 from pysgrld.types import Int64s
+
+#: Type of each value in the member `CONTENTS`.
+_CONTENTS: Schema = {
+    "columns": Each(
+        {
+            **dict.fromkeys(("role", "name", "file"), str),
+            "kind": Literal["string", "category", "integer", "real", "time", "flag"],
+            "missing": NATURAL,
+        }
+    ),
+    "texts": NATURAL,
+    "read": NATURAL | None,
+    "several_inputs": bool | None,
+}
 
 
 class Column(NamedTuple):
@@ -104,11 +119,13 @@ class About:
             with self._believed(DOCUMENTS):
                 contents = self._vector(CONTENTS, "u1")
                 listed = json.loads(contents.read(0, contents.size).tobytes())
+                if problem := misfit(listed, _CONTENTS):
+                    raise ValueError(problem)
                 for column in listed["columns"]:
                     if not re.fullmatch(r"c[0-9]+", column["file"]):
                         raise ValueError("a column has an invalid file name")
-        found = listed.get("read")
-        self.read: int = found if isinstance(found, int) else read
+        stored = listed.get("read")
+        self.read: int = read if stored is None else stored
         self.several_inputs = listed.get("several_inputs") is True
         self.numbers_records = DOCUMENTS not in parts or "several_inputs" in listed
         self._columns = {(c["role"], c["name"]): c for c in listed["columns"]}
