@@ -158,7 +158,12 @@ def restore_options(values: Mapping[str, Any]) -> Resolved:
 
 
 def has_step_sizes(options: Resolved) -> bool:
-    """Return True if training makes steps on minibatches, so that ``step-size`` has a value."""
+    """Return True if training makes steps on minibatches, so that ``step-size`` has a value.
+
+    Parameters
+    ----------
+    options : Resolved
+    """
     return not SAMPLERS[options.algo].whole_corpus
 
 
